@@ -1,0 +1,61 @@
+#pragma once
+/// The only division in the code base: spans are cut in whole packs, so that every cut but the last
+/// one starts pack-aligned when the base is.
+#include "core/types.h"
+
+#ifdef __CUDACC__
+#define ATTUNE_BOTH __host__ __device__
+#else
+#define ATTUNE_BOTH
+#endif
+
+namespace attune {
+
+/// A run of elements.
+struct Span {
+  Index first = 0;
+  Index count = 0;
+  [[nodiscard]] ATTUNE_BOTH constexpr Index end() const { return first + count; }
+  friend constexpr bool operator==(const Span&, const Span&) = default;
+};
+
+/// Part `which` of `parts` of a span, cut in whole packs of `lanes` elements. Parts differ by at most one
+/// pack, earlier parts are the larger ones, late parts may be empty.
+[[nodiscard]] ATTUNE_BOTH constexpr Span part_of(Span span, int which, int parts, Index lanes) {
+  const Index packs = (span.count + lanes - 1) / lanes;
+  const Index base = packs / parts;
+  const Index extra = packs % parts;
+  const Index from = (which * base + (which < extra ? which : extra)) * lanes;
+  const Index upto = from + (base + (which < extra ? 1 : 0)) * lanes;
+  const Index first = from < span.count ? from : span.count;
+  return {span.first + first, (upto < span.count ? upto : span.count) - first};
+}
+
+/// The pieces of at most `chunk` elements of a span, for `for (Span part : chunks_of(span, chunk))`.
+class Chunks {
+ public:
+  ATTUNE_BOTH constexpr Chunks(Span span, Index chunk) : span_(span), chunk_(chunk) {}
+  class Iterator {
+   public:
+    ATTUNE_BOTH constexpr Iterator(Index at, Index end, Index chunk) : at_(at), end_(end), chunk_(chunk) {}
+    ATTUNE_BOTH constexpr Span operator*() const { return {at_, end_ - at_ < chunk_ ? end_ - at_ : chunk_}; }
+    ATTUNE_BOTH constexpr Iterator& operator++() {
+      at_ = end_ - at_ < chunk_ ? end_ : at_ + chunk_;
+      return *this;
+    }
+    ATTUNE_BOTH constexpr bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    Index at_, end_, chunk_;
+  };
+  [[nodiscard]] ATTUNE_BOTH constexpr Iterator begin() const { return {span_.first, span_.end(), chunk_}; }
+  [[nodiscard]] ATTUNE_BOTH constexpr Iterator end() const { return {span_.end(), span_.end(), chunk_}; }
+
+ private:
+  Span span_;
+  Index chunk_;
+};
+/// An empty span has no pieces. `chunk` is at least 1.
+[[nodiscard]] ATTUNE_BOTH constexpr Chunks chunks_of(Span span, Index chunk) { return {span, chunk}; }
+
+}  // namespace attune

@@ -1,0 +1,40 @@
+#pragma once
+/// What a variant says of itself: traits without defaults for what a wrong guess would corrupt, and its cost.
+#include "core/types.h"
+
+namespace attune {
+
+enum class Family : std::uint8_t { one_shot, two_shot, ring, halving_doubling, tree, multimem, fused, composite };
+/// What a variant must be able to do with peers.
+enum class Needs : std::uint8_t { nothing, peer_inputs, peer_outputs, peer_scratch, multimem, many_nodes };
+enum class InPlace : std::uint8_t { safe, unsafe };
+
+struct Traits {
+  Family family;
+  const char* label;    ///< What people read behind the name: "one-shot, pull".
+  Numerics numerics;    ///< What rounding it does; a table ranks plans of one class (and the vendor).
+  Needs needs;
+  InPlace in_place;     ///< Correct when input and output are the same memory?
+  bool chunked;         ///< Does chunk_bytes mean anything?
+  int max_blocks;       ///< Blocks beyond which it gains nothing or is not defined.
+  Bytes max_bytes;      ///< Largest message it takes; 0 = any.
+
+  consteval Traits(Family family_, const char* label_, Numerics numerics_, Needs needs_, InPlace in_place_, bool chunked_,
+                   int max_blocks_, Bytes max_bytes_)
+      : family(family_), label(label_), numerics(numerics_), needs(needs_), in_place(in_place_), chunked(chunked_),
+        max_blocks(max_blocks_), max_bytes(max_bytes_) {}
+};
+
+/// What a whole team moves in one call, exact for any count. Rounds are dependent steps.
+struct Cost {
+  Bytes peer_reads = 0;
+  Bytes peer_writes = 0;
+  Bytes local_reads = 0;
+  Bytes local_writes = 0;
+  Index notifies = 0;  ///< Flags written to peers by one block index over the team, those inside barriers not counted.
+  int barriers = 0;    ///< Team barriers that every block passes.
+  int rounds = 0;      ///< Dependent remote steps: the latency term.
+  friend constexpr bool operator==(const Cost&, const Cost&) = default;
+};
+
+}  // namespace attune
