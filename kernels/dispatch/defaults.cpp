@@ -1,0 +1,59 @@
+#include "dispatch/defaults.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace attune {
+namespace {
+
+constexpr Bytes KiB = 1024;
+
+std::string first_known(std::initializer_list<std::string_view> names, std::span<const std::string_view> known) {
+  for (const std::string_view name : names)
+    if (std::ranges::find(known, name) != known.end()) return std::string(name);
+  return "vendor";
+}
+
+/// One barrier pair costs less than the bytes that two-shot saves up to about 2 KiB; above, writing results into
+/// every output moves the least. One block: more of them need cores that the application may be using.
+std::vector<Rule> host_allreduce(Placement placement, std::span<const std::string_view> known) {
+  const std::string large = first_known({"two_shot_write", "two_shot"}, known);
+  // Pulling in one shot is wrong in place: a rank would overwrite input that peers still read.
+  const std::string small = placement == Placement::in_place
+                                ? first_known({"push", "two_shot_write", "two_shot"}, known)
+                                : first_known({"push", "mesh", "two_shot_write"}, known);
+  std::vector<Rule> rules{{.min_bytes = 0, .plan = {.variant = small}}};
+  if (large != small) rules.push_back({.min_bytes = 2 * KiB + 1, .plan = {.variant = large}});
+  return rules;
+}
+
+/// The sizes at which vLLM's custom allreduce leaves one-shot (512 KiB up to 4 ranks, 256 KiB above, never with 2)
+/// and gives up to the vendor (8 MiB); 36 blocks of 512 threads are its launch shape too.
+std::vector<Rule> cuda_allreduce(Placement placement, int ranks, std::span<const std::string_view> known) {
+  constexpr int blocks = 36;
+  constexpr int threads = 512;
+  const std::string two_shot = first_known({"two_shot", "two_shot_write"}, known);
+  const std::string one_shot = placement == Placement::in_place ? two_shot : first_known({"mesh"}, known);
+  const Bytes leave_one_shot = ranks <= 2 ? 8192 * KiB : ranks <= 4 ? 512 * KiB : 256 * KiB;
+  const auto plan = [](const std::string& variant) {
+    return variant == "vendor" ? Plan{} : Plan{.variant = variant, .blocks = blocks, .threads = threads};
+  };
+  std::vector<Rule> rules{{.min_bytes = 0, .plan = plan(one_shot)}};
+  if (ranks > 2 && one_shot != two_shot) rules.push_back({.min_bytes = leave_one_shot, .plan = plan(two_shot)});
+  if (rules.back().plan.variant != "vendor") rules.push_back({.min_bytes = 8192 * KiB, .plan = {}});
+  return rules;
+}
+
+}  // namespace
+
+std::vector<Rule> default_rules(DeviceKind device, Collective collective, Placement placement, int ranks,
+                                std::span<const std::string_view> known) {
+  if (is_fused(collective)) {  // the kernel of the same name is its own and only variant
+    Plan plan{.variant = first_known({name_of(collective)}, known)};
+    if (device == DeviceKind::cuda && plan.variant != "vendor") plan.blocks = 36, plan.threads = 512;
+    return {{.min_bytes = 0, .plan = plan}};
+  }
+  return device == DeviceKind::host ? host_allreduce(placement, known) : cuda_allreduce(placement, ranks, known);
+}
+
+}  // namespace attune
