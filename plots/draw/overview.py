@@ -1,0 +1,124 @@
+"""The figure of the README: the main problem in full, the others as small multiples of gain and rules."""
+
+import facts
+from draw import style
+from draw.by_size import time_over_size
+from draw.gain import gain_over_vendor, headline
+from series import gains, sizes_of, tuned_cells, vendor_cells
+from units import geometric_mean, plural, ratio_text
+
+WIDTH = 10.8  # inches, as all lengths here
+LEFT = 0.62
+COLUMNS, MOST_SMALL = 3, 6
+HEADING, HERO, SMALL = 1.28, 3.0, 1.42  # heights: title to hero axes, hero axes, small axes with strip
+GAP, FOOT = 1.0, 0.66  # axes to axes of the next row, last axes to the lower edge
+SMALL_WIDTH, SMALL_STEP = 2.86, 3.56
+
+
+def overview(run, palette):
+    """Left: time of everything; right: gain of the tuned choice with its rules; below: up to six other groups."""
+    groups = ranked_groups(run)
+    small = groups[1 : 1 + MOST_SMALL]
+    rows = -(-len(small) // COLUMNS)
+    height = HEADING + HERO + rows * (SMALL + GAP) + FOOT
+    figure = style.new_figure(WIDTH, height)
+    _heading(figure, run, groups)
+    _hero(figure, run, groups[0], palette, height - HEADING - HERO)
+    panels = []
+    for index, (group, cells) in enumerate(small):
+        row, column = divmod(index, COLUMNS)
+        panels.append(_small(figure, run, group, cells, palette, column, FOOT + (rows - 1 - row) * (SMALL + GAP)))
+    _share_ratio_axis([axes for axes in panels if axes.get_yscale() == "log"])
+    left_out = len(groups) - 1 - len(small)
+    style.footer(
+        figure, facts.provenance(run) + (f"  ·  {plural(left_out, 'more group')} in the report" if left_out > 0 else "")
+    )
+    return figure
+
+
+def ranked_groups(run):
+    """[(group, cells)], likeliest wish first: allreduce, f32 sum, registered, out of place, most sizes."""
+
+    def rank(item):
+        group, cells = item
+        return (
+            not sizes_of(cells),
+            group.collective != "allreduce",
+            group.epilogue != "none",
+            group.memory != "registered",
+            group.placement != "out_of_place",
+            group.launch_mode != "eager",
+            group.op != "sum",
+            group.dtype != "f32",
+            -len(sizes_of(cells)),
+            group.ranks,
+        )
+
+    return sorted(run.groups().items(), key=rank)
+
+
+def _heading(figure, run, groups):
+    points = [
+        point
+        for group, cells in groups
+        for point in gains(tuned_cells(cells, run.rules_of(group)), vendor_cells(cells))
+    ]
+    title = f"attune against {facts.vendor_name(run)}"
+    if points:
+        mean, best = geometric_mean([point.ratio for point in points]), max(point.ratio for point in points)
+        title += f": {ratio_text(mean)} as fast, up to {ratio_text(best)}"
+    scope = f"; geometric mean over {plural(len(points), 'case')} (all sizes and groups of the run)" if points else ""
+    style.heading(
+        figure, title, f"{facts.hardware_name(run)}.  Median time of one call{scope}.", facts.badges(run), size=14
+    )
+
+
+def _hero(figure, run, first, palette, bottom):
+    group, cells = first
+    vendor = facts.vendor_name(run)
+    axes = style.axes_at(figure, LEFT, bottom, 4.0, HERO)
+    time_over_size(axes, cells, palette, vendor, ticks=6, title=facts.group_conditions(group))
+    _name(axes, f"{facts.group_title(group)}: time of one call")
+    left, width, strip_height = 6.5, WIDTH - 6.5 - 0.2, 0.46
+    strip = style.axes_at(figure, left, bottom, width, strip_height)
+    axes = style.axes_at(figure, left, bottom + strip_height + 0.06, width, HERO - strip_height - 0.06)
+    tuned = gain_over_vendor(axes, strip, cells, run.rules_of(group), palette, vendor, ticks=6, others=False)
+    _name(axes, "What the table chooses, and what it gains", headline(tuned))
+
+
+def _small(figure, run, group, cells, palette, column, bottom):
+    left, strip_height = LEFT + column * SMALL_STEP, 0.4
+    strip = style.axes_at(figure, left, bottom, SMALL_WIDTH, strip_height)
+    axes = style.axes_at(figure, left, bottom + strip_height + 0.05, SMALL_WIDTH, SMALL - strip_height - 0.05)
+    tuned = gain_over_vendor(axes, strip, cells, run.rules_of(group), palette, "", ticks=5, others=False)
+    mean = f": {ratio_text(geometric_mean([point.ratio for point in tuned]))}" if tuned else ""
+    operation = (
+        f"{group.collective}, {group.cols} columns" if group.fused else f"{group.op}, {facts.group_conditions(group)}"
+    )
+    _name(axes, f"{group.dtype} · {plural(group.ranks, 'rank')}{mean}", operation)
+    return axes
+
+
+def _share_ratio_axis(panels):
+    """Small multiples compare by eye only on one scale."""
+    if panels:
+        limits = [axes.get_ylim() for axes in panels]
+        low, high = min(limit[0] for limit in limits), max(limit[1] for limit in limits)
+        for axes in panels:
+            style.ratio_axis(axes, [low * 1.25, high / 1.25])
+
+
+def _name(axes, text, conditions=""):
+    if conditions:
+        style.axis_title(axes, conditions)
+    axes.annotate(
+        text,
+        (0, 1),
+        (0, 20),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="left",
+        va="bottom",
+        fontsize=10,
+        fontweight="bold",
+    )
