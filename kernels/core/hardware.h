@@ -17,11 +17,12 @@ struct detail::Names<DeviceKind> {
 /// One node as the tuner sees it. What a run chooses (ranks, binding) is no part of it.
 struct Hardware {
   DeviceKind device = DeviceKind::host;
-  std::string name;  ///< Model name as the maker writes it: "AMD EPYC 7763 64-Core Processor", "NVIDIA H100 80GB HBM3".
-  std::string arch;  ///< host: x86-64-v2, x86-64-v3, x86-64-v4, aarch64, …; cuda: sm_90, …
-  int ranks_per_node = 0;   ///< Ranks that the node has room for: logical cores (host) or GPUs (cuda).
-  std::string links;        ///< How ranks reach each other: shared-memory, nvlink, pcie.
-  std::string fingerprint;  ///< fingerprint_of the fields above.
+  std::string
+      name{};  ///< Model name as the maker writes it: "AMD EPYC 7763 64-Core Processor", "NVIDIA H100 80GB HBM3".
+  std::string arch{};         ///< host: x86-64-v2, x86-64-v3, x86-64-v4, aarch64, …; cuda: sm_90, …
+  int ranks_per_node = 0;     ///< Ranks that the node has room for: logical cores (host) or GPUs (cuda).
+  std::string links{};        ///< How ranks reach each other: shared-memory, nvlink, pcie.
+  std::string fingerprint{};  ///< fingerprint_of the fields above.
 
   bool operator==(const Hardware&) const = default;
 };

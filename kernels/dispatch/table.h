@@ -30,7 +30,7 @@ struct detail::Names<Confidence> {
 /// From `min_bytes` (of one rank's input) on, this plan. Times are medians in microseconds; 0 = not measured.
 struct Rule {
   Bytes min_bytes = 0;
-  Plan plan;
+  Plan plan{};
   double time_us = 0;
   std::array<double, 2> ci_us{0, 0};  ///< 99 % interval of the median.
   double vendor_us = 0;
