@@ -5,8 +5,8 @@
 using namespace attune;
 
 #ifdef ATTUNE_MUST_COMPILE
-constexpr Traits traits{Family::one_shot, "one-shot, pull", Numerics::rank_order, Needs::peer_inputs, InPlace::unsafe,
-                        false,            8,                0};
+constexpr Traits traits{
+    Family::one_shot, "one-shot, pull", Numerics::rank_order, Needs::peer_inputs, InPlace::unsafe, false, 8, 0};
 #else
 constexpr Traits traits{Family::one_shot, "one-shot, pull", Numerics::rank_order, Needs::peer_inputs, false, 8, 0};
 #endif

@@ -1,5 +1,6 @@
 """What every test of plots starts with: the path to plots/, run folders in a temporary place, a main that can skip."""
 
+import importlib.util
 import io
 import shutil
 import sys
@@ -47,9 +48,7 @@ def rows_of(variants=("vendor", "mesh", "two_shot_write"), sizes=None, blocks=(1
 
 def main():
     """unittest.main, or 77 (skipped) where matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("matplotlib") is None:
         print("skipped: matplotlib is not installed for", sys.executable)
         sys.exit(77)
     unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
