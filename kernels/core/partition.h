@@ -1,13 +1,8 @@
 #pragma once
 /// The only division in the code base: spans are cut in whole packs, so that every cut but the last
 /// one starts pack-aligned when the base is.
+#include "core/annotations.h"
 #include "core/types.h"
-
-#ifdef __CUDACC__
-#define ATTUNE_BOTH __host__ __device__
-#else
-#define ATTUNE_BOTH
-#endif
 
 namespace attune {
 

@@ -1,0 +1,88 @@
+#pragma once
+/// What happens to a sum at the store. An epilogue is called as `epilogue(i, pack)` with the index of the pack
+/// (`i.first` is the first element) and a pack of accumulators, once per element of the result, before it is
+/// rounded to the element type.
+#include "core/floats.h"
+#include "core/types.h"
+#include "device/pack.h"
+
+namespace attune {
+
+/// The sum as it is.
+struct NoEpilogue {
+  template <class P>
+  ATTUNE_DEVICE P operator()(const auto&, const P& sum) const {
+    return sum;
+  }
+};
+
+/// Any functor (index, value) → value, element by element: `Elementwise{[](Index i, float x) { … }}`.
+template <class F>
+struct Elementwise {
+  F function;
+  Index base = 0;  ///< Position of the span's element 0 in the caller's message.
+  template <class P>
+  ATTUNE_DEVICE P operator()(const auto& i, const P& sum) const {
+    const Index first = base + i.first;
+    return map_lanes(sum, [&](int lane, auto value) { return function(first + lane, value); });
+  }
+};
+template <class F>
+Elementwise(F) -> Elementwise<F>;
+
+/// The prebuilt epilogues, chosen at run time, and the division of `avg` before them. Arithmetic is done in the
+/// accumulator; integers divide truncating.
+template <class T>
+struct AnyEpilogue {
+  EpilogueKind kind = EpilogueKind::none;
+  int divisor = 1;             ///< Ranks for avg, else 1. A division, not a reciprocal: one correct rounding.
+  double scale = 1;            ///< `scale` only.
+  const T* operand = nullptr;  ///< `bias`: cols elements; `residual`: count elements.
+  Index cols = 1;              ///< `bias`: element i gets operand[i mod cols].
+  Index base = 0;              ///< Position of the span's element 0 in the caller's message.
+
+  template <class A, int L, int P>
+  ATTUNE_DEVICE Pack<A, L, P> operator()(const auto& i, const Pack<A, L, P>& sum) const {
+    using V = Pack<A, L, P>;
+    V value = sum;
+    if (divisor != 1) {
+      const A by = static_cast<A>(divisor);
+      value = map_parts<V>([by](auto part) __attribute__((always_inline)) { return part / by; }, value);
+    }
+    switch (kind) {
+      case EpilogueKind::none: break;
+      case EpilogueKind::scale: {
+        const double by = scale;
+        value = map_lanes(value, [by](int, A x) { return static_cast<A>(x * static_cast<ScaleOf<A>>(by)); });
+        break;
+      }
+      case EpilogueKind::bias: value = add_operand(value, i, (base + i.first) % cols, true); break;
+      case EpilogueKind::residual: value = add_operand(value, i, base + i.first, false); break;
+      case EpilogueKind::relu: value = map_lanes(value, [](int, A x) { return x < A{} ? A{} : x; }); break;
+    }
+    return value;
+  }
+
+ private:
+  template <class A>
+  using ScaleOf = std::conditional_t<std::is_floating_point_v<A>, A, double>;
+
+  template <class A, int L, int P>
+  ATTUNE_DEVICE Pack<A, L, P> add_operand(const Pack<A, L, P>& value, const auto& i, Index at, bool wrap) const {
+    const int lanes = i.lanes;
+    return map_lanes(value, [&](int lane, A x) {
+      if (lane >= lanes) return x;  // lanes behind the tail have no operand
+      const A term = widen_one<T>(operand[at]);
+      ++at;
+      if (wrap && at == cols) at = 0;
+      if constexpr (std::is_integral_v<A>) {
+        using U = detail::UnsignedOf<static_cast<int>(sizeof(A))>;
+        return static_cast<A>(static_cast<U>(static_cast<U>(x) + static_cast<U>(term)));
+      } else {
+        return x + term;
+      }
+    });
+  }
+};
+
+}  // namespace attune

@@ -1,0 +1,119 @@
+#pragma once
+/// The vocabulary on host: a block is one thread of the rank. See README.md of this folder for the words.
+#include <array>
+#include <cstring>
+
+#include "core/partition.h"
+#include "device/host_memory.h"
+#include "device/ops.h"
+#include "device/pack.h"
+#include "device/team.h"
+
+namespace attune::host {
+
+/// The instruction sets that kernels are compiled for: bytes of a vector register.
+namespace isa {
+struct baseline {
+  static constexpr int native = 16;
+};
+struct avx2 {
+  static constexpr int native = 32;
+};
+struct avx512 {
+  static constexpr int native = 64;
+};
+}  // namespace isa
+
+/// The position of a whole pack: its width is a constant, so the loop over it is vector loads and stores.
+/// `Streaming` stores to outputs go past the cache.
+template <class Isa, class T, bool Streaming>
+struct Full {
+  using isa = Isa;
+  static constexpr bool whole = true;
+  static constexpr bool streaming = Streaming;
+  static constexpr int lanes = host_lanes<T>;
+  Index first;
+};
+/// The position of the one incomplete pack at the end of a message: loads fill the missing lanes with zero,
+/// stores leave memory behind the last lane alone.
+template <class Isa, class T>
+struct Tail {
+  using isa = Isa;
+  static constexpr bool whole = false;
+  static constexpr bool streaming = false;
+  Index first;
+  int lanes;
+};
+
+/// What a view holds: outputs may be stored past the cache, scratch never (it is read again at once).
+enum class Role { input, output, scratch };
+
+/// One rank's memory as a block sees it: loads and stores of packs at a position.
+template <class T, Role role>
+struct View {
+  T* data;
+
+  template <class I>
+  ATTUNE_DEVICE auto load(const I& i) const {
+    using P = HostPack<T, I::isa::native>;
+    P pack;
+    if constexpr (I::whole) {
+      std::memcpy(&pack, data + i.first, sizeof pack);
+    } else {
+      std::memset(&pack, 0, sizeof pack);
+      std::memcpy(&pack, data + i.first, static_cast<std::size_t>(i.lanes) * sizeof(T));
+    }
+    return pack;
+  }
+
+  template <class I, int L, int P>
+  ATTUNE_DEVICE void store(const I& i, const Pack<T, L, P>& pack) const {
+    if constexpr (I::streaming && role == Role::output) {
+      stream(data + i.first, pack);
+    } else if constexpr (I::whole) {
+      std::memcpy(data + i.first, &pack, sizeof pack);
+    } else {
+      std::memcpy(data + i.first, &pack, static_cast<std::size_t>(i.lanes) * sizeof(T));
+    }
+  }
+
+ private:
+  template <int L, int P>
+  ATTUNE_DEVICE static void stream(T* to, const Pack<T, L, P>& pack) {
+#if defined(__SSE2__)
+    using Quad = long long __attribute__((vector_size(16)));
+    Quad quad[host_pack_bytes / 16];
+    std::memcpy(quad, &pack, sizeof quad);
+#pragma GCC unroll 4
+    for (int k = 0; k < host_pack_bytes / 16; ++k) __builtin_ia32_movntdq(reinterpret_cast<Quad*>(to) + k, quad[k]);
+#else
+    std::memcpy(to, &pack, sizeof pack);
+#endif
+  }
+};
+
+/// Base addresses of every rank's buffers, in this process. Filled as peers are heard from.
+struct Addresses {
+  std::array<std::byte*, max_ranks> in{};
+  std::array<std::byte*, max_ranks> out{};
+  std::array<std::byte*, max_ranks> scratch{};
+};
+
+/// The buffers of one call. A peer's `in` and `out` are known from the first wait for that peer on.
+template <class T>
+struct Buffers {
+  Index count;             ///< Elements of the message.
+  Index chunk;             ///< Elements of a pipelining step; at least a pack.
+  const Addresses& at;
+  [[nodiscard]] ATTUNE_DEVICE View<const T, Role::input> in(int rank) const {
+    return {reinterpret_cast<const T*>(at.in[static_cast<std::size_t>(rank)])};
+  }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::output> out(int rank) const {
+    return {reinterpret_cast<T*>(at.out[static_cast<std::size_t>(rank)])};
+  }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> scratch(int rank) const {
+    return {reinterpret_cast<T*>(at.scratch[static_cast<std::size_t>(rank)])};
+  }
+};
+
+}  // namespace attune::host

@@ -1,0 +1,149 @@
+#pragma once
+/// A block on host: flags, barriers, and the loop over packs.
+#include "device/host.h"
+#include "device/host_launch.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <emmintrin.h>
+#endif
+
+namespace attune::host {
+
+namespace detail {
+ATTUNE_DEVICE void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+/// Stores that went past the cache are not ordered by a release: order them before a flag is raised.
+ATTUNE_DEVICE void drain_streaming_stores() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+}  // namespace detail
+
+/// One block of one launch, working on elements of type T with the registers of Isa.
+template <class Isa, class T>
+class Block {
+ public:
+  ATTUNE_DEVICE Block(const Launch& launch, int index)
+      : launch_(launch), index_(index), counters_(launch.counters->block[static_cast<std::size_t>(index)]) {
+    at_.scratch = launch.scratch;
+    at_.in[static_cast<std::size_t>(launch.rank)] = launch.local_in;
+    at_.out[static_cast<std::size_t>(launch.rank)] = launch.local_out;
+  }
+
+  [[nodiscard]] ATTUNE_DEVICE const Addresses& addresses() const { return at_; }
+  [[nodiscard]] ATTUNE_DEVICE int index() const { return index_; }
+
+  /// My block's share of a span, in whole packs; may be empty.
+  [[nodiscard]] ATTUNE_DEVICE Span share_of(Span span) const {
+    return part_of(span, index_, launch_.blocks, host_lanes<T>);
+  }
+  /// Rank `rank`'s shard of a message of `count` elements, in whole packs; may be empty.
+  [[nodiscard]] ATTUNE_DEVICE static Span shard_of(Index count, int rank, int ranks) {
+    return part_of({0, count}, rank, ranks, host_lanes<T>);
+  }
+
+  /// Raises my flag at `peer`. Release: what this block wrote before is visible to whoever sees it.
+  ATTUNE_DEVICE void notify(int peer) {
+    if (launch_.streaming) detail::drain_streaming_stores();
+    raise(peer);
+  }
+
+  /// Waits for the next notification of `peer`. Acquire. The first wait of a launch learns where the peer's
+  /// buffers are. Throws as wait_slow does.
+  ATTUNE_DEVICE void wait(int peer) {
+    const auto from = static_cast<std::size_t>(peer);
+    FlagLine& line = pad(launch_.rank).line[static_cast<std::size_t>(index_)][from];
+    const Epoch expected = ++counters_.expected[from];
+    bool arrived = false;
+    for (int spin = 0; spin < launch_.policy.spins; ++spin) {
+      arrived = reached(line.epoch.load(std::memory_order_acquire), expected);
+      if (arrived) break;
+      detail::pause();
+    }
+    if (!arrived) wait_slow(launch_, line.epoch, expected, index_, peer);
+    if (at_.in[from] == nullptr) meet(peer, line);
+  }
+
+  /// notify(to), then wait(from).
+  ATTUNE_DEVICE void handshake(int to, int from) {
+    notify(to);
+    wait(from);
+  }
+
+  /// Every block of this index on every rank has come here; what they wrote before is visible. All ranks call it.
+  template <int Ranks>
+  ATTUNE_DEVICE void barrier(const Team<Ranks>& team) {
+    if (launch_.streaming) detail::drain_streaming_stores();
+    for_each_peer(team, [this](int peer) __attribute__((always_inline)) { raise(peer); });
+    for_each_peer(team, [this](int peer) __attribute__((always_inline)) { wait(peer); });
+  }
+
+  /// Calls f(i) for every pack of a span that starts on a pack boundary: whole packs with a constant width, then at
+  /// most one tail. An empty span calls nothing. `f` must not throw.
+  template <class F>
+  ATTUNE_DEVICE void for_each_pack(Span span, F f) const {
+    if (launch_.streaming) {
+      walk<true>(span, f);
+    } else {
+      walk<false>(span, f);
+    }
+  }
+
+ private:
+  [[nodiscard]] ATTUNE_DEVICE Pad& pad(int rank) const { return launch_.control[static_cast<std::size_t>(rank)]->pad; }
+
+  ATTUNE_DEVICE void raise(int peer) {
+    const auto to = static_cast<std::size_t>(peer);
+    FlagLine& line = pad(peer).line[static_cast<std::size_t>(index_)][static_cast<std::size_t>(launch_.rank)];
+    if ((told_ >> peer & 1U) == 0) {
+      told_ |= 1U << peer;
+      LaunchRecord& record = line.record[launch_.number & 1U];
+      record.in.store(launch_.in.word, std::memory_order_relaxed);
+      record.out.store(launch_.out.word, std::memory_order_relaxed);
+      record.digest.store(launch_.digest, std::memory_order_relaxed);
+    }
+    line.epoch.store(++counters_.sent[to], std::memory_order_release);
+  }
+
+  /// The first word of a peer in this launch: it must be in the same call; then its buffers are known.
+  ATTUNE_DEVICE void meet(int peer, const FlagLine& line) {
+    const LaunchRecord& record = line.record[launch_.number & 1U];
+    if (record.digest.load(std::memory_order_relaxed) != launch_.digest) refuse_mismatch(launch_, peer);
+    at_.in[static_cast<std::size_t>(peer)] = locate({record.in.load(std::memory_order_relaxed)}, peer);
+    at_.out[static_cast<std::size_t>(peer)] = locate({record.out.load(std::memory_order_relaxed)}, peer);
+  }
+  [[nodiscard]] ATTUNE_DEVICE std::byte* locate(SymmetricAddress address, int peer) const {
+    return launch_.segment[address.segment()][static_cast<std::size_t>(peer)] + address.offset();
+  }
+
+  template <bool Streaming, class F>
+  ATTUNE_DEVICE static void walk(Span span, F& f) {
+    constexpr Index lanes = host_lanes<T>;
+    Index first = span.first;
+    for (; span.end() - first >= lanes; first += lanes) f(Full<Isa, T, Streaming>{first});
+    if (first < span.end()) f(Tail<Isa, T>{first, static_cast<int>(span.end() - first)});
+  }
+
+  const Launch& launch_;
+  int index_;
+  unsigned told_ = 0;  ///< Peers that have my record of this launch.
+  Counters::OfBlock& counters_;
+  Addresses at_;
+};
+
+/// The op over all ranks' inputs at position i, in rank order: the same bits wherever it is computed.
+template <int Ranks, class T, class I, class O>
+ATTUNE_DEVICE auto sum_over(const Team<Ranks>& team, const Buffers<T>& buffers, const I& i, O op) {
+  auto sum = widen(buffers.in(0).load(i));
+#pragma GCC unroll 8
+  for (int rank = 1; rank < team.ranks; ++rank) sum = op(sum, widen(buffers.in(rank).load(i)));
+  return sum;
+}
+
+}  // namespace attune::host

@@ -1,0 +1,83 @@
+#pragma once
+/// What one rank shares with its peers on host: flag pads and launch records, mailboxes, scratch. Plain layout,
+/// zeroed before the addresses are exchanged.
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "core/types.h"
+#include "device/signal.h"
+
+namespace attune::host {
+
+inline constexpr int max_blocks = 64;
+
+/// Where a rank's buffers lie, in words that mean the same in every process: segment number and offset.
+struct SymmetricAddress {
+  std::uint64_t word = 0;
+  static constexpr int offset_bits = 44;
+  static constexpr SymmetricAddress make(std::uint64_t segment, std::uint64_t offset) {
+    return {(segment << offset_bits) | offset};
+  }
+  [[nodiscard]] constexpr std::size_t segment() const { return word >> offset_bits; }
+  [[nodiscard]] constexpr std::size_t offset() const { return word & ((std::uint64_t{1} << offset_bits) - 1); }
+};
+
+/// What a rank tells its peers of one launch: where its buffers are, and a digest of what it was asked to do, so
+/// that ranks that were called differently find out instead of hanging.
+struct LaunchRecord {
+  std::atomic<std::uint64_t> in{0};
+  std::atomic<std::uint64_t> out{0};
+  std::atomic<std::uint64_t> digest{0};
+};
+
+/// One flag and the sender's launch record, in one cache line: who has seen the flag has the record as well. Two
+/// records by parity of the launch, because a fast sender may be one launch ahead. Padded to 128 bytes: the
+/// hardware fetches lines in pairs.
+struct alignas(128) FlagLine {
+  std::atomic<Epoch> epoch{0};
+  std::array<LaunchRecord, 2> record;
+};
+static_assert(sizeof(FlagLine) == 128);
+
+/// The flags that a rank's peers write: [block][sender].
+struct Pad {
+  std::array<std::array<FlagLine, max_ranks>, max_blocks> line;
+};
+
+/// What a rank knows of its own counting, per block and peer; private to the rank.
+struct Counters {
+  struct alignas(64) OfBlock {
+    std::array<Epoch, max_ranks> sent{};
+    std::array<Epoch, max_ranks> expected{};
+  };
+  std::array<OfBlock, max_blocks> block;
+};
+
+/// Mailboxes of in-band variants: fixed places that depend on neither size nor grid. Two generations suffice
+/// because every call waits for a message of every peer.
+struct MailLine {
+  std::atomic<Epoch> epoch{0};
+  std::uint32_t unused = 0;
+  std::array<std::byte, 56> payload{};  ///< The whole message when it fits.
+};
+static_assert(sizeof(MailLine) == 64);
+inline constexpr Bytes mail_capacity = 64 * 1024;  ///< Largest message of an in-band variant.
+inline constexpr int mail_generations = 2;
+
+struct alignas(128) Mailbox {
+  std::array<MailLine, max_blocks> line;           ///< One flag per block of the sender.
+  std::array<std::byte, mail_capacity> body;       ///< The message when it does not fit in a line.
+};
+struct Mail {
+  std::array<std::array<Mailbox, max_ranks>, mail_generations> box;  ///< [generation][sender]
+};
+
+/// A rank's shared control block.
+struct Control {
+  Pad pad;
+  Mail mail;
+  std::atomic<std::uint32_t> failed{0};  ///< Set when the rank gives up, so that peers stop waiting for it.
+};
+
+}  // namespace attune::host

@@ -1,0 +1,55 @@
+#include "runtime/bootstrap.h"
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace attune {
+
+void throw_together(Bootstrap& bootstrap, const std::string& error, const std::string& remedy) {
+  std::array<char, 384> mine{};
+  error.copy(mine.data(), mine.size() - 1);
+  for (const auto& text : bootstrap.gather(mine))
+    if (text[0] != '\0') throw Error(Status::device, text.data(), remedy);
+}
+
+namespace {
+/// What the threads of a local team share.
+struct LocalMeeting {
+  explicit LocalMeeting(int n) : gate(n), from(static_cast<std::size_t>(n)) {}
+  std::barrier<> gate;
+  std::vector<const void*> from;
+};
+
+class LocalBootstrap final : public Bootstrap {
+ public:
+  LocalBootstrap(std::shared_ptr<LocalMeeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return static_cast<int>(meeting_->from.size()); }
+  [[nodiscard]] bool one_process() const override { return true; }
+  void allgather(const void* mine, void* all, std::size_t bytes) override {
+    meeting_->from[static_cast<std::size_t>(rank_)] = mine;
+    meeting_->gate.arrive_and_wait();
+    for (std::size_t r = 0; r < meeting_->from.size(); ++r)
+      std::memcpy(static_cast<std::byte*>(all) + r * bytes, meeting_->from[r], bytes);
+    meeting_->gate.arrive_and_wait();
+  }
+  void barrier() override { meeting_->gate.arrive_and_wait(); }
+
+ private:
+  std::shared_ptr<LocalMeeting> meeting_;
+  int rank_;
+};
+}  // namespace
+
+std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int n) {
+  auto meeting = std::make_shared<LocalMeeting>(n);
+  std::vector<std::unique_ptr<Bootstrap>> ranks;
+  for (int r = 0; r < n; ++r) ranks.push_back(std::make_unique<LocalBootstrap>(meeting, r));
+  return ranks;
+}
+
+}  // namespace attune
