@@ -32,7 +32,8 @@ class Block {
   ATTUNE_DEVICE Block(const Launch& launch, int index)
       : launch_(launch), index_(index), counters_(launch.counters->block[static_cast<std::size_t>(index)]) {
     at_.scratch = launch.scratch;
-    at_.in[static_cast<std::size_t>(launch.rank)] = launch.local_in;
+    if (launch.known_inputs != nullptr) at_.in = *launch.known_inputs;
+    if (launch.known_inputs == nullptr) at_.in[static_cast<std::size_t>(launch.rank)] = launch.local_in;
     at_.out[static_cast<std::size_t>(launch.rank)] = launch.local_out;
   }
 

@@ -42,6 +42,7 @@ struct Launch {
   std::array<Control*, max_ranks> control{};           ///< Every rank's control block.
   std::array<std::byte*, max_ranks> scratch{};         ///< Every rank's scratch.
   const std::array<std::byte*, max_ranks>* segment = nullptr;  ///< [segment number][rank] → address here.
+  const std::array<std::byte*, max_ranks>* known_inputs = nullptr;  ///< All inputs are in this process.
   Counters* counters = nullptr;
   WaitPolicy policy;
 };

@@ -1,0 +1,66 @@
+#include "runtime/host_registry.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "variants/registry.h"
+
+namespace attune::host {
+
+namespace {
+
+bool machine_has_avx2() {
+#if defined(ATTUNE_HAVE_AVX2)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
+std::string_view choose_instruction_set() {
+  const bool avx2 = machine_has_avx2();
+  const char* wish = std::getenv("ATTUNE_ISA");
+  if (wish == nullptr || *wish == '\0') return avx2 ? "avx2" : "baseline";
+  const std::string_view name = wish;
+  if (name == "baseline") return "baseline";
+  if (name == "avx2" && avx2) return "avx2";
+  throw Error(Status::usage, "ATTUNE_ISA=" + std::string(name) + " is unknown or not of this machine",
+              std::string("use baseline") + (avx2 ? " or avx2" : ""));
+}
+
+template <class Isa>
+std::vector<KernelTable> tables() {
+  std::vector<KernelTable> all;
+  for_each_variant([&]<class V>() { all.push_back(kernels_of<V, Isa>()); });
+  return all;
+}
+
+std::vector<KernelTable> tables_of_this_machine() {
+#if defined(ATTUNE_HAVE_AVX2)
+  if (instruction_set() == "avx2") return tables<isa::avx2>();
+#endif
+  return tables<isa::baseline>();
+}
+
+}  // namespace
+
+std::string_view instruction_set() {
+  static const std::string_view name = choose_instruction_set();
+  return name;
+}
+
+const KernelTable& kernels(std::size_t variant_index) {
+  static const std::vector<KernelTable> all = tables_of_this_machine();
+  return all.at(variant_index);
+}
+
+const KernelTable& local_kernels() {
+#if defined(ATTUNE_HAVE_AVX2)
+  if (instruction_set() == "avx2") return kernels_of<local_reduce, isa::avx2>();
+#endif
+  return kernels_of<local_reduce, isa::baseline>();
+}
+
+}  // namespace attune::host

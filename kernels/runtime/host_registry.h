@@ -1,0 +1,19 @@
+#pragma once
+/// The kernels of every variant for the instruction set of this machine.
+#include <string_view>
+
+#include "runtime/host_kernels.h"
+
+namespace attune::host {
+
+/// Name of the instruction set that kernels run on here: the best that the machine has, or ATTUNE_ISA.
+/// Throws Error(usage) when ATTUNE_ISA names one that is unknown or that this machine lacks.
+[[nodiscard]] std::string_view instruction_set();
+
+/// The kernels of a variant in the vocabulary, by its index in variant_table.
+[[nodiscard]] const KernelTable& kernels(std::size_t variant_index);
+
+/// out = op over `inputs` in rank order, then the epilogue: no peers involved. Used by the composites.
+[[nodiscard]] const KernelTable& local_kernels();
+
+}  // namespace attune::host

@@ -1,0 +1,224 @@
+#include "runtime/host_team.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/error.h"
+#include "core/partition.h"
+#include "device/epilogue.h"
+#include "runtime/host_registry.h"
+#include "variants/registry.h"
+
+namespace attune::host {
+
+namespace {
+constexpr Bytes page = 4096;
+constexpr Bytes default_chunk_bytes = 64 * 1024;
+
+constexpr Bytes round_up(Bytes bytes, Bytes to) { return (bytes + to - 1) / to * to; }
+constexpr Bytes control_bytes() { return round_up(static_cast<Bytes>(sizeof(Control)), page); }
+
+/// The last-level cache in bytes; 32 MiB when the system does not tell.
+Bytes last_level_cache() {
+  static const Bytes size = [] {
+    const long l3 = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return l3 > 0 ? Bytes{l3} : Bytes{32} << 20;
+  }();
+  return size;
+}
+
+/// FNV-1a over the words that must agree.
+class Digest {
+ public:
+  Digest& add(std::uint64_t word) {
+    for (int k = 0; k < 8; ++k) state_ = (state_ ^ (word >> (8 * k) & 0xFF)) * 0x100000001B3ULL;
+    return *this;
+  }
+  [[nodiscard]] std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xCBF29CE484222325ULL;
+};
+
+std::uint64_t digest_of(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece) {
+  return Digest()
+      .add(variant)
+      .add(static_cast<std::uint64_t>(plan.blocks))
+      .add(static_cast<std::uint64_t>(plan.chunk_bytes))
+      .add(static_cast<std::uint64_t>(call.dtype) << 16 | static_cast<std::uint64_t>(call.op) << 8 | static_cast<std::uint64_t>(call.epilogue.kind))
+      .add(static_cast<std::uint64_t>(call.count))
+      .add(static_cast<std::uint64_t>(piece.first))
+      .value();
+}
+
+Index chunk_elements(const Plan& plan, DType dtype) {
+  const Bytes bytes = plan.chunk_bytes > 0 ? plan.chunk_bytes : default_chunk_bytes;
+  return round_up(bytes, host_pack_bytes) / size_of(dtype);
+}
+
+template <class T>
+AnyEpilogue<T> make_epilogue(const AllreduceCall& call, int ranks, Index base) {
+  const auto& spec = call.epilogue;
+  return {spec.kind, call.op == Op::avg ? ranks : 1, spec.scale, static_cast<const T*>(spec.operand), spec.cols, base};
+}
+
+bool plain_sum(const AllreduceCall& call) { return call.op == Op::sum && call.epilogue.kind == EpilogueKind::none; }
+}  // namespace
+
+HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& options)
+    : bootstrap_(std::move(bootstrap)), options_(options), counters_(std::make_unique<Counters>()),
+      workers_(options.oversubscribed ? 0 : 2000) {
+  if (size() > max_ranks)
+    throw Error(Status::unsupported, "a team has at most 8 ranks, this communicator has " + std::to_string(size()),
+                "use sub-communicators of up to 8 ranks");
+  options_.scratch_bytes = round_up(options.scratch_bytes, page);
+  own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * options_.scratch_bytes);
+  auto* control = new (own_->base(rank())) Control;
+  for (auto& block : counters_->block) {
+    block.sent.fill(options_.first_epoch);
+    block.expected.fill(options_.first_epoch);
+  }
+  for (auto& block : control->pad.line)
+    for (auto& line : block) line.epoch.store(options_.first_epoch, std::memory_order_relaxed);
+  segments_.emplace_back();
+  bases_.push_back(own_->bases());
+  bootstrap_->barrier();  // every control block is ready before the first launch writes to it
+}
+
+HostTeam::~HostTeam() {
+  if (lost_) return;  // a peer may be gone: do not wait for it
+  try {
+    bootstrap_->barrier();  // no peer is still reading my memory
+  } catch (...) {
+  }
+}
+
+std::byte* HostTeam::scratch(int rank) const { return own_->base(rank) + control_bytes(); }
+
+std::byte* HostTeam::allocate(Bytes bytes) {
+  if (bytes < 0) throw Error(Status::usage, "allocate: negative size", "give 0 or more bytes");
+  auto segment = std::make_unique<SharedSegment>(*bootstrap_, round_up(bytes, page));
+  bases_.push_back(segment->bases());
+  segments_.push_back(std::move(segment));
+  return bases_.back()[static_cast<std::size_t>(rank())];
+}
+
+void HostTeam::release(std::byte* memory) {
+  for (std::size_t s = 1; s < segments_.size(); ++s) {
+    if (segments_[s] == nullptr || segments_[s]->base(rank()) != memory) continue;
+    if (!lost_) bootstrap_->barrier();  // no peer still reads or writes it
+    segments_[s].reset();
+    bases_[s] = {};
+    return;
+  }
+  throw Error(Status::usage, "release: this memory is not from allocate of this communicator", "release each buffer once");
+}
+
+SymmetricAddress HostTeam::address_of(const void* memory, Bytes bytes) const {
+  const auto* at = static_cast<const std::byte*>(memory);
+  for (std::size_t s = 1; s < segments_.size(); ++s) {
+    if (segments_[s] == nullptr) continue;
+    const std::byte* base = segments_[s]->base(rank());
+    if (at >= base && at + bytes <= base + segments_[s]->bytes(rank()))
+      return SymmetricAddress::make(s, static_cast<std::uint64_t>(at - base));
+  }
+  return {};
+}
+
+bool HostTeam::registered(const void* memory, Bytes bytes) const { return address_of(memory, bytes).word != 0; }
+
+bool HostTeam::beyond_cache(Bytes bytes) const { return 2 * bytes * size() > last_level_cache() * 3 / 4; }
+
+void HostTeam::launch(Kernel kernel, Launch& launch) {
+  if (lost_) throw Error(Status::internal, "this communicator has failed before", "make a new one on all ranks");
+  launch.rank = rank();
+  launch.ranks = size();
+  launch.number = launches_++;
+  launch.segment = bases_.data();
+  launch.counters = counters_.get();
+  launch.policy = {options_.oversubscribed ? 0 : 4096, options_.timeout_s, options_.progress, options_.progress_context};
+  for (int r = 0; r < size(); ++r) {
+    launch.control[static_cast<std::size_t>(r)] = reinterpret_cast<Control*>(own_->base(r));
+    launch.scratch[static_cast<std::size_t>(r)] = scratch(r);
+  }
+  try {
+    if (launch.blocks == 1) {
+      kernel(launch, 0);
+    } else {
+      workers_.run(launch.blocks, [&](int block) { kernel(launch, block); });
+    }
+  } catch (...) {
+    lost_ = true;
+    launch.control[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
+    throw;
+  }
+}
+
+void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call) {
+  check(call);
+  if (plan.blocks < 1 || plan.blocks > max_blocks)
+    throw Error(Status::usage, "plan: blocks is " + std::to_string(plan.blocks), "use 1 to " + std::to_string(max_blocks));
+  const Index per_piece = options_.scratch_bytes / size_of(call.dtype);
+  for (const Span piece : chunks_of({0, call.count}, per_piece)) run_piece(variant, plan, call, piece);
+}
+
+void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece) {
+  const Traits& traits = variant_table[variant].traits;
+  const Bytes width = size_of(call.dtype);
+  const Bytes bytes = piece.count * width;
+  auto* in = static_cast<std::byte*>(const_cast<void*>(call.in)) + piece.first * width;
+  auto* out = static_cast<std::byte*>(call.out) + piece.first * width;
+  const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % host_pack_bytes == 0; };
+
+  Launch launch;
+  launch.variant = variant_table[variant].name;
+  launch.blocks = plan.blocks;
+  launch.count = piece.count;
+  launch.chunk = chunk_elements(plan, call.dtype);
+  launch.op = call.op;
+  launch.digest = digest_of(variant, plan, call, piece);
+  launch.in = aligned(in) ? address_of(in, bytes) : SymmetricAddress{};
+  launch.out = aligned(out) ? address_of(out, bytes) : SymmetricAddress{};
+  launch.local_in = in;
+  launch.local_out = out;
+  if (launch.in.word == 0 || (in == out && traits.in_place == InPlace::unsafe)) {
+    launch.local_in = scratch(rank()) + options_.scratch_bytes;
+    launch.in = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_in - own_->base(rank())));
+    std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));
+  }
+  const bool stage_out = launch.out.word == 0 && traits.needs == Needs::peer_outputs;
+  if (stage_out) {
+    launch.local_out = scratch(rank()) + 2 * options_.scratch_bytes;
+    launch.out = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_out - own_->base(rank())));
+  }
+  launch.streaming = !stage_out && aligned(out) && beyond_cache(call.count * width);
+
+  const KernelTable& table = kernels(variant);
+  const auto d = static_cast<std::size_t>(call.dtype);
+  with_dtype(call.dtype, [&]<class T>() {
+    const auto epilogue = make_epilogue<T>(call, size(), piece.first);
+    launch.epilogue = &epilogue;
+    const Kernel sum = size() == 2 && table.sum2[d] != nullptr ? table.sum2[d] : table.sum[d];
+    this->launch(plain_sum(call) ? sum : table.any[d], launch);
+  });
+  if (stage_out) std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));
+}
+
+void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call) {
+  Launch launch;
+  launch.variant = "local_reduce";
+  launch.ranks = ranks;
+  launch.count = call.count;
+  launch.op = call.op;
+  launch.local_out = static_cast<std::byte*>(call.out);
+  launch.known_inputs = &inputs;
+  launch.counters = counters_.get();
+  with_dtype(call.dtype, [&]<class T>() {
+    const auto epilogue = make_epilogue<T>(call, size(), 0);
+    launch.epilogue = &epilogue;
+    local_kernels().any[static_cast<std::size_t>(call.dtype)](launch, 0);
+  });
+}
+
+}  // namespace attune::host

@@ -1,0 +1,71 @@
+#pragma once
+/// A team on host: ranks that share memory, and the launching of kernels on it.
+#include <memory>
+#include <vector>
+
+#include "core/plan.h"
+#include "device/host_launch.h"
+#include "runtime/bootstrap.h"
+#include "runtime/call.h"
+#include "runtime/shared_segment.h"
+#include "runtime/workers.h"
+
+namespace attune::host {
+
+struct TeamOptions {
+  double timeout_s = 30;                    ///< Limit of every wait; 0 = none.
+  Bytes scratch_bytes = Bytes{16} << 20;    ///< Per rank and region; longer messages go in pieces.
+  bool oversubscribed = false;              ///< More ranks than cores: yield at once instead of spinning.
+  Epoch first_epoch = 0;                    ///< Where flags begin to count; tests start near the wrap at 2^32.
+  void (*progress)(void*) = nullptr;        ///< Called now and then while rank's caller thread waits.
+  void* progress_context = nullptr;
+};
+
+class HostTeam {
+ public:
+  /// Collective. Throws Error(device) on all ranks when shared memory cannot be had.
+  HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& options);
+  ~HostTeam();
+  HostTeam(const HostTeam&) = delete;
+  HostTeam& operator=(const HostTeam&) = delete;
+
+  [[nodiscard]] int rank() const { return bootstrap_->rank(); }
+  [[nodiscard]] int size() const { return bootstrap_->size(); }
+  [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
+
+  /// Memory that peers can address, 4096-byte aligned, zeroed. Collective; every rank may ask for another size.
+  [[nodiscard]] std::byte* allocate(Bytes bytes);
+  /// Collective, with the pointer that this rank got from the same allocate.
+  void release(std::byte* memory);
+  /// Does this span lie in memory from allocate()?
+  [[nodiscard]] bool registered(const void* memory, Bytes bytes) const;
+
+  /// Runs a variant in the vocabulary (index in variant_table). Collective; one call at a time. Throws Error(usage)
+  /// for misuse, Error(timeout) and Error(internal) when a peer does not come; after those the team is lost.
+  void allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call);
+
+  /// op over `inputs` (memory of this process, in rank order), then epilogue, to call.out. No peers involved.
+  void reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call);
+
+  /// Launches `kernel` on `blocks` blocks with a record of this team filled in; `launch` brings the rest. Collective.
+  void launch(Kernel kernel, Launch& launch);
+
+ private:
+  struct Piece;
+  void run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
+  [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
+  [[nodiscard]] bool beyond_cache(Bytes bytes) const;
+  [[nodiscard]] std::byte* scratch(int rank) const;
+
+  std::unique_ptr<Bootstrap> bootstrap_;
+  TeamOptions options_;
+  std::unique_ptr<SharedSegment> own_;  ///< Control block, scratch, staging for input and output.
+  std::vector<std::unique_ptr<SharedSegment>> segments_;  ///< [0] is unused: number 0 is own_.
+  std::vector<std::array<std::byte*, max_ranks>> bases_;  ///< [segment][rank], as launches read it.
+  std::unique_ptr<Counters> counters_;
+  Workers workers_;
+  std::uint32_t launches_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace attune::host
