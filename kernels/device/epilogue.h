@@ -16,6 +16,17 @@ struct NoEpilogue {
   }
 };
 
+/// The division of `avg`: one correct rounding, in the accumulator. Floats only.
+struct Average {
+  int divisor = 1;  ///< 1 = a plain sum.
+  template <class A, int L, int P>
+  ATTUNE_DEVICE Pack<A, L, P> operator()(const auto&, const Pack<A, L, P>& sum) const {
+    if (divisor == 1) return sum;
+    const A by = static_cast<A>(divisor);
+    return map_parts<Pack<A, L, P>>([by](auto part) __attribute__((always_inline)) { return part / by; }, sum);
+  }
+};
+
 /// Any functor (index, value) → value, element by element: `Elementwise{[](Index i, float x) { … }}`.
 template <class F>
 struct Elementwise {

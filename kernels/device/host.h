@@ -11,16 +11,20 @@
 
 namespace attune::host {
 
-/// The instruction sets that kernels are compiled for: bytes of a vector register.
+/// The instruction sets that kernels are compiled for: bytes of a vector register, and whether sums are compiled in
+/// full (not for x86-64 of before 2013, which has to do with the general kernels).
 namespace isa {
 struct baseline {
   static constexpr int native = 16;
+#if defined(__x86_64__) && !defined(ATTUNE_ONE_ISA)
+  static constexpr bool compiles_sums = false;
+#else
+  static constexpr bool compiles_sums = true;
+#endif
 };
 struct avx2 {
   static constexpr int native = 32;
-};
-struct avx512 {
-  static constexpr int native = 64;
+  static constexpr bool compiles_sums = true;
 };
 }  // namespace isa
 
@@ -57,11 +61,14 @@ struct View {
   ATTUNE_DEVICE auto load(const I& i) const {
     using P = HostPack<T, I::isa::native>;
     P pack;
+    constexpr int width = P::lanes_per_part;
     if constexpr (I::whole) {
-      std::memcpy(&pack, data + i.first, sizeof pack);
+#pragma GCC unroll 16
+      for (int k = 0; k < P::parts; ++k) std::memcpy(&pack.part[k], data + i.first + k * width, sizeof pack.part[k]);
     } else {
-      std::memset(&pack, 0, sizeof pack);
-      std::memcpy(&pack, data + i.first, static_cast<std::size_t>(i.lanes) * sizeof(T));
+      T lane[P::lanes]{};
+      std::memcpy(lane, data + i.first, static_cast<std::size_t>(i.lanes) * sizeof(T));
+      for (int k = 0; k < P::parts; ++k) std::memcpy(&pack.part[k], lane + k * width, sizeof pack.part[k]);
     }
     return pack;
   }
@@ -71,9 +78,10 @@ struct View {
     if constexpr (I::streaming && role == Role::output) {
       stream(data + i.first, pack);
     } else if constexpr (I::whole) {
-      std::memcpy(data + i.first, &pack, sizeof pack);
+#pragma GCC unroll 16
+      for (int k = 0; k < P; ++k) std::memcpy(data + i.first + k * L, &pack.part[k], sizeof pack.part[k]);
     } else {
-      std::memcpy(data + i.first, &pack, static_cast<std::size_t>(i.lanes) * sizeof(T));
+      std::memcpy(data + i.first, &pack.part, static_cast<std::size_t>(i.lanes) * sizeof(T));
     }
   }
 
@@ -105,8 +113,8 @@ struct Buffers {
   Index count;             ///< Elements of the message.
   Index chunk;             ///< Elements of a pipelining step; at least a pack.
   const Addresses& at;
-  [[nodiscard]] ATTUNE_DEVICE View<const T, Role::input> in(int rank) const {
-    return {reinterpret_cast<const T*>(at.in[static_cast<std::size_t>(rank)])};
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::input> in(int rank) const {
+    return {reinterpret_cast<T*>(at.in[static_cast<std::size_t>(rank)])};
   }
   [[nodiscard]] ATTUNE_DEVICE View<T, Role::output> out(int rank) const {
     return {reinterpret_cast<T*>(at.out[static_cast<std::size_t>(rank)])};

@@ -25,8 +25,9 @@ ATTUNE_DEVICE void drain_streaming_stores() {
 }
 }  // namespace detail
 
-/// One block of one launch, working on elements of type T with the registers of Isa.
-template <class Isa, class T>
+/// One block of one launch, working on elements of type T with the registers of Isa. Kernels that may store outputs
+/// past the cache say so (`Streams`).
+template <class Isa, class T, bool Streams = true>
 class Block {
  public:
   ATTUNE_DEVICE Block(const Launch& launch, int index)
@@ -89,11 +90,10 @@ class Block {
   /// most one tail. An empty span calls nothing. `f` must not throw.
   template <class F>
   ATTUNE_DEVICE void for_each_pack(Span span, F f) const {
-    if (launch_.streaming) {
-      walk<true>(span, f);
-    } else {
-      walk<false>(span, f);
+    if constexpr (Streams) {
+      if (launch_.streaming) return walk<true>(span, f);
     }
+    walk<false>(span, f);
   }
 
  private:

@@ -70,20 +70,4 @@ struct Extreme {
 using Min = Extreme<true>;
 using Max = Extreme<false>;
 
-/// Any op, chosen at run time: a uniform branch per pack, so that one kernel serves all ops but sum.
-struct AnyOp {
-  Op op;
-  template <class P>
-  ATTUNE_DEVICE P operator()(const P& a, const P& b) const {
-    switch (op) {
-      case Op::prod: return Prod{}(a, b);
-      case Op::min: return Min{}(a, b);
-      case Op::max: return Max{}(a, b);
-      case Op::sum:
-      case Op::avg: break;
-    }
-    return Sum{}(a, b);
-  }
-};
-
 }  // namespace attune

@@ -36,6 +36,8 @@ using UnsignedOf = std::conditional_t<
 template <class T, int Lanes, int Parts>
 struct Pack {
   using Part = detail::Vector<Storage<T>, Lanes>;
+  static constexpr int lanes_per_part = Lanes;
+  static constexpr int parts = Parts;
   static constexpr int lanes = Lanes * Parts;
   Part part[Parts];
 };
@@ -49,9 +51,8 @@ using HostPack = Pack<T, Native / static_cast<int>(sizeof(Accumulator<T>)),
 template <class R, class F, class... P>
 ATTUNE_DEVICE R map_parts(F f, const P&... packs) {
   R result;
-  constexpr int parts = static_cast<int>(sizeof(result.part) / sizeof(result.part[0]));
 #pragma GCC unroll 16
-  for (int k = 0; k < parts; ++k) result.part[k] = f(packs.part[k]...);
+  for (int k = 0; k < R::parts; ++k) result.part[k] = f(packs.part[k]...);
   return result;
 }
 

@@ -1,24 +1,24 @@
 #pragma once
 /// From a variant to functions that can be called: one table per variant and instruction set.
 #include <array>
+#include <type_traits>
 
-#include "device/epilogue.h"
+#include "device/any.h"
 #include "device/host_block.h"
 
 namespace attune::host {
 
-/// The kernels of one variant, by dtype. `sum2` and `sum` are the plain sum (for two ranks, for any), `any` takes
-/// every op and prebuilt epilogue at run time: these are memory-bound loops, and the one uniform branch a pack
-/// costs less than ten times the code.
+/// The kernels of one variant, by dtype. `sum2` and `sum` are the sum (for two ranks, for any) and, for floats, the
+/// average, compiled in full; `any` takes every op and prebuilt epilogue (device/any.h). A missing sum is null.
 struct KernelTable {
   std::array<Kernel, 12> sum2{};
   std::array<Kernel, 12> sum{};
   std::array<Kernel, 12> any{};
 };
 
-template <class V, class Isa, class T, int Ranks, class O, class E>
+template <class V, class Isa, class T, int Ranks, bool Streams, class O, class E>
 [[gnu::flatten]] void run_kernel(const Launch& launch, int index, O op, const E& epilogue) {
-  Block<Isa, T> block(launch, index);
+  Block<Isa, T, Streams> block(launch, index);
   const Buffers<T> buffers{launch.count, launch.chunk, block.addresses()};
   V::template run<Ranks, T>(block, Team<Ranks>(launch.rank, launch.ranks), buffers, op, epilogue);
   if (launch.streaming) detail::drain_streaming_stores();
@@ -26,12 +26,24 @@ template <class V, class Isa, class T, int Ranks, class O, class E>
 
 template <class V, class Isa, class T, int Ranks>
 void sum_kernel(const Launch& launch, int index) {
-  run_kernel<V, Isa, T, Ranks>(launch, index, Sum{}, NoEpilogue{});
+  if constexpr (std::is_integral_v<T>) {
+    run_kernel<V, Isa, T, Ranks, true>(launch, index, Sum{}, NoEpilogue{});
+  } else {
+    run_kernel<V, Isa, T, Ranks, true>(launch, index, Sum{}, Average{launch.op == Op::avg ? launch.ranks : 1});
+  }
 }
 template <class V, class Isa, class T>
 void any_kernel(const Launch& launch, int index) {
-  run_kernel<V, Isa, T, 0>(launch, index, AnyOp{launch.op}, *static_cast<const AnyEpilogue<T>*>(launch.epilogue));
+  const auto& epilogue = *static_cast<const AnyEpilogue<T>*>(launch.epilogue);
+  const bool plain = epilogue.kind == EpilogueKind::none && epilogue.divisor == 1;
+  run_kernel<V, Isa, T, 0, false>(launch, index, CalledOp<Isa, T>{op_function<Isa, T>(launch.op)},
+                                  CalledEpilogue<Isa, T>{plain ? nullptr : epilogue_function<Isa, T>(), epilogue});
 }
+
+/// Sums of unsigned integers are those of the signed ones, to the bit.
+template <class T>
+using SumType = typename std::conditional_t<std::is_integral_v<T>, std::make_signed<std::conditional_t<std::is_integral_v<T>, T, int>>,
+                                            std::type_identity<T>>::type;
 
 template <class V, class Isa>
 KernelTable make_kernels() {
@@ -39,8 +51,10 @@ KernelTable make_kernels() {
   for (const DType dtype : all_of<DType>()) {
     const auto d = static_cast<std::size_t>(dtype);
     with_dtype(dtype, [&]<class T>() {
-      if constexpr (Isa::native > isa::baseline::native) table.sum2[d] = &sum_kernel<V, Isa, T, 2>;
-      table.sum[d] = &sum_kernel<V, Isa, T, 0>;
+      if constexpr (Isa::compiles_sums) {
+        table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;
+        table.sum[d] = &sum_kernel<V, Isa, SumType<T>, 0>;
+      }
       table.any[d] = &any_kernel<V, Isa, T>;
     });
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/local_reduce.h"
 #include "variants/registry.h"
 
 namespace attune::host {

@@ -63,7 +63,13 @@ AnyEpilogue<T> make_epilogue(const AllreduceCall& call, int ranks, Index base) {
   return {spec.kind, call.op == Op::avg ? ranks : 1, spec.scale, static_cast<const T*>(spec.operand), spec.cols, base};
 }
 
-bool plain_sum(const AllreduceCall& call) { return call.op == Op::sum && call.epilogue.kind == EpilogueKind::none; }
+/// The kernel compiled for this call alone if there is one, else the one that takes any op and epilogue.
+Kernel choose_kernel(const KernelTable& table, const AllreduceCall& call, int ranks) {
+  const auto d = static_cast<std::size_t>(call.dtype);
+  const bool sums = call.op == Op::sum || (call.op == Op::avg && is_float(call.dtype));
+  if (!sums || call.epilogue.kind != EpilogueKind::none || table.sum[d] == nullptr) return table.any[d];
+  return ranks == 2 ? table.sum2[d] : table.sum[d];
+}
 }  // namespace
 
 HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& options)
@@ -194,18 +200,17 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   }
   launch.streaming = !stage_out && aligned(out) && beyond_cache(call.count * width);
 
-  const KernelTable& table = kernels(variant);
-  const auto d = static_cast<std::size_t>(call.dtype);
+  const Kernel kernel = choose_kernel(kernels(variant), call, size());
   with_dtype(call.dtype, [&]<class T>() {
     const auto epilogue = make_epilogue<T>(call, size(), piece.first);
     launch.epilogue = &epilogue;
-    const Kernel sum = size() == 2 && table.sum2[d] != nullptr ? table.sum2[d] : table.sum[d];
-    this->launch(plain_sum(call) ? sum : table.any[d], launch);
+    this->launch(kernel, launch);
   });
   if (stage_out) std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));
 }
 
-void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call) {
+void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call,
+                              Index base) {
   Launch launch;
   launch.variant = "local_reduce";
   launch.ranks = ranks;
@@ -215,9 +220,9 @@ void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, i
   launch.known_inputs = &inputs;
   launch.counters = counters_.get();
   with_dtype(call.dtype, [&]<class T>() {
-    const auto epilogue = make_epilogue<T>(call, size(), 0);
+    const auto epilogue = make_epilogue<T>(call, size(), base);
     launch.epilogue = &epilogue;
-    local_kernels().any[static_cast<std::size_t>(call.dtype)](launch, 0);
+    choose_kernel(local_kernels(), call, ranks)(launch, 0);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/partition.h"
 #include "core/plan.h"
 #include "device/host_launch.h"
 #include "runtime/bootstrap.h"
@@ -44,14 +45,15 @@ class HostTeam {
   /// for misuse, Error(timeout) and Error(internal) when a peer does not come; after those the team is lost.
   void allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call);
 
-  /// op over `inputs` (memory of this process, in rank order), then epilogue, to call.out. No peers involved.
-  void reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call);
+  /// op over `inputs` (memory of this process, in rank order), then epilogue, to call.out. No peers involved. `base`
+  /// is the position of element 0 in the whole message, for epilogues.
+  void reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call,
+                      Index base = 0);
 
   /// Launches `kernel` on `blocks` blocks with a record of this team filled in; `launch` brings the rest. Collective.
   void launch(Kernel kernel, Launch& launch);
 
  private:
-  struct Piece;
   void run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
   [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
