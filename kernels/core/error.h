@@ -15,8 +15,8 @@ enum class Status : int {
   vendor = 3,
   timeout = 4,
   unsupported = 5,
-  usage = 6,   ///< Bad usage, configuration or file.
-  wrong = 7,   ///< Wrong results, or below a given threshold.
+  usage = 6,  ///< Bad usage, configuration or file.
+  wrong = 7,  ///< Wrong results, or below a given threshold.
 };
 
 /// "what, where, what to do" in one line, and the exit code that it leads to.

@@ -26,31 +26,37 @@ struct Span {
   return {span.first + first, (upto < span.count ? upto : span.count) - first};
 }
 
-/// The pieces of at most `chunk` elements of a span, for `for (Span part : chunks_of(span, chunk))`.
+/// The pieces of at most `chunk` elements of a span, for `for (Span part : chunks_of(span, chunk))`. An empty span is
+/// one empty piece: pipelines keep their handshakes, so that no rank finishes a launch that a peer has not begun.
 class Chunks {
  public:
   ATTUNE_BOTH constexpr Chunks(Span span, Index chunk) : span_(span), chunk_(chunk) {}
   class Iterator {
    public:
-    ATTUNE_BOTH constexpr Iterator(Index at, Index end, Index chunk) : at_(at), end_(end), chunk_(chunk) {}
-    ATTUNE_BOTH constexpr Span operator*() const { return {at_, end_ - at_ < chunk_ ? end_ - at_ : chunk_}; }
+    ATTUNE_BOTH constexpr Iterator(Index at, Index end, Index chunk, bool over)
+        : at_(at), end_(end), chunk_(chunk), over_(over) {}
+    [[nodiscard]] ATTUNE_BOTH constexpr Span operator*() const {
+      return {at_, end_ - at_ < chunk_ ? end_ - at_ : chunk_};
+    }
     ATTUNE_BOTH constexpr Iterator& operator++() {
-      at_ = end_ - at_ < chunk_ ? end_ : at_ + chunk_;
+      over_ = end_ - at_ <= chunk_;
+      at_ += chunk_;
       return *this;
     }
-    ATTUNE_BOTH constexpr bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+    ATTUNE_BOTH constexpr bool operator!=(const Iterator& other) const { return over_ != other.over_; }
 
    private:
     Index at_, end_, chunk_;
+    bool over_;
   };
-  [[nodiscard]] ATTUNE_BOTH constexpr Iterator begin() const { return {span_.first, span_.end(), chunk_}; }
-  [[nodiscard]] ATTUNE_BOTH constexpr Iterator end() const { return {span_.end(), span_.end(), chunk_}; }
+  [[nodiscard]] ATTUNE_BOTH constexpr Iterator begin() const { return {span_.first, span_.end(), chunk_, false}; }
+  [[nodiscard]] ATTUNE_BOTH constexpr Iterator end() const { return {span_.end(), span_.end(), chunk_, true}; }
 
  private:
   Span span_;
   Index chunk_;
 };
-/// An empty span has no pieces. `chunk` is at least 1.
+/// `chunk` is at least 1.
 [[nodiscard]] ATTUNE_BOTH constexpr Chunks chunks_of(Span span, Index chunk) { return {span, chunk}; }
 
 }  // namespace attune

@@ -11,18 +11,24 @@ enum class InPlace : std::uint8_t { safe, unsafe };
 
 struct Traits {
   Family family;
-  const char* label;    ///< What people read behind the name: "one-shot, pull".
-  Numerics numerics;    ///< What rounding it does; a table ranks plans of one class (and the vendor).
+  const char* label;  ///< What people read behind the name: "one-shot, pull".
+  Numerics numerics;  ///< What rounding it does; a table ranks plans of one class (and the vendor).
   Needs needs;
-  InPlace in_place;     ///< Correct when input and output are the same memory?
-  bool chunked;         ///< Does chunk_bytes mean anything?
-  int max_blocks;       ///< Blocks beyond which it gains nothing or is not defined.
-  Bytes max_bytes;      ///< Largest message it takes; 0 = any.
+  InPlace in_place;  ///< Correct when input and output are the same memory?
+  bool chunked;      ///< Does chunk_bytes mean anything?
+  int max_blocks;    ///< Blocks beyond which it gains nothing or is not defined.
+  Bytes max_bytes;   ///< Largest message it takes; 0 = any.
 
-  consteval Traits(Family family_, const char* label_, Numerics numerics_, Needs needs_, InPlace in_place_, bool chunked_,
-                   int max_blocks_, Bytes max_bytes_)
-      : family(family_), label(label_), numerics(numerics_), needs(needs_), in_place(in_place_), chunked(chunked_),
-        max_blocks(max_blocks_), max_bytes(max_bytes_) {}
+  consteval Traits(Family family_, const char* label_, Numerics numerics_, Needs needs_, InPlace in_place_,
+                   bool chunked_, int max_blocks_, Bytes max_bytes_)
+      : family(family_),
+        label(label_),
+        numerics(numerics_),
+        needs(needs_),
+        in_place(in_place_),
+        chunked(chunked_),
+        max_blocks(max_blocks_),
+        max_bytes(max_bytes_) {}
 };
 
 /// What a whole team moves in one call, exact for any count. Rounds are dependent steps.

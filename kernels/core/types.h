@@ -33,8 +33,8 @@ struct Names;
 template <>
 struct Names<DType> {
   static constexpr const char* what = "dtype";
-  static constexpr std::array<std::string_view, 12> list{"f64",    "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
-                                                         "i8",     "u8",  "i32", "u32",  "i64",    "u64"};
+  static constexpr std::array<std::string_view, 12> list{"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                                         "i8",  "u8",  "i32", "u32",  "i64",    "u64"};
 };
 template <>
 struct Names<Op> {
@@ -75,7 +75,9 @@ struct Names<EpilogueKind> {
 
 /// An enum with public names.
 template <class E>
-concept Named = requires { detail::Names<E>::list; };
+concept Named = requires {
+  detail::Names<E>::list;
+};
 
 /// The public name of a value: what JSON, tables and the command line say.
 template <Named E>

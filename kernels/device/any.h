@@ -14,7 +14,8 @@ using AccumulatorPack = Pack<Accumulator<T>, HostPack<T, Isa::native>::lanes_per
 template <class Isa, class T>
 using OpFunction = void (*)(AccumulatorPack<Isa, T>& sum, const AccumulatorPack<Isa, T>& term);
 template <class Isa, class T>
-using EpilogueFunction = void (*)(const AnyEpilogue<T>& epilogue, Index first, int lanes, AccumulatorPack<Isa, T>& value);
+using EpilogueFunction = void (*)(const AnyEpilogue<T>& epilogue, Index first, int lanes,
+                                  AccumulatorPack<Isa, T>& value);
 
 template <class Isa, class T, class O>
 void apply_op(AccumulatorPack<Isa, T>& sum, const AccumulatorPack<Isa, T>& term) {

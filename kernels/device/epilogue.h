@@ -23,7 +23,8 @@ struct Average {
   ATTUNE_DEVICE Pack<A, L, P> operator()(const auto&, const Pack<A, L, P>& sum) const {
     if (divisor == 1) return sum;
     const A by = static_cast<A>(divisor);
-    return map_parts<Pack<A, L, P>>([by](auto part) __attribute__((always_inline)) { return part / by; }, sum);
+    return map_parts<Pack<A, L, P>>(
+        [by](auto part) __attribute__((always_inline)) { return part / by; }, sum);
   }
 };
 
@@ -58,18 +59,26 @@ struct AnyEpilogue {
     V value = sum;
     if (divisor != 1) {
       const A by = static_cast<A>(divisor);
-      value = map_parts<V>([by](auto part) __attribute__((always_inline)) { return part / by; }, value);
+      value = map_parts<V>(
+          [by](auto part) __attribute__((always_inline)) { return part / by; }, value);
     }
     switch (kind) {
-      case EpilogueKind::none: break;
+      case EpilogueKind::none:
+        break;
       case EpilogueKind::scale: {
         const double by = scale;
         value = map_lanes(value, [by](int, A x) { return static_cast<A>(x * static_cast<ScaleOf<A>>(by)); });
         break;
       }
-      case EpilogueKind::bias: value = add_operand(value, i, (base + i.first) % cols, true); break;
-      case EpilogueKind::residual: value = add_operand(value, i, base + i.first, false); break;
-      case EpilogueKind::relu: value = map_lanes(value, [](int, A x) { return x < A{} ? A{} : x; }); break;
+      case EpilogueKind::bias:
+        value = add_operand(value, i, (base + i.first) % cols, true);
+        break;
+      case EpilogueKind::residual:
+        value = add_operand(value, i, base + i.first, false);
+        break;
+      case EpilogueKind::relu:
+        value = map_lanes(value, [](int, A x) { return x < A{} ? A{} : x; });
+        break;
     }
     return value;
   }

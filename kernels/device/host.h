@@ -110,8 +110,8 @@ struct Addresses {
 /// The buffers of one call. A peer's `in` and `out` are known from the first wait for that peer on.
 template <class T>
 struct Buffers {
-  Index count;             ///< Elements of the message.
-  Index chunk;             ///< Elements of a pipelining step; at least a pack.
+  Index count;  ///< Elements of the message.
+  Index chunk;  ///< Elements of a pipelining step; at least a pack.
   const Addresses& at;
   [[nodiscard]] ATTUNE_DEVICE View<T, Role::input> in(int rank) const {
     return {reinterpret_cast<T*>(at.in[static_cast<std::size_t>(rank)])};

@@ -82,8 +82,10 @@ class Block {
   template <int Ranks>
   ATTUNE_DEVICE void barrier(const Team<Ranks>& team) {
     if (launch_.streaming) detail::drain_streaming_stores();
-    for_each_peer(team, [this](int peer) __attribute__((always_inline)) { raise(peer); });
-    for_each_peer(team, [this](int peer) __attribute__((always_inline)) { wait(peer); });
+    for_each_peer(
+        team, [this](int peer) __attribute__((always_inline)) { raise(peer); });
+    for_each_peer(
+        team, [this](int peer) __attribute__((always_inline)) { wait(peer); });
   }
 
   /// Calls f(i) for every pack of a span that starts on a pack boundary: whole packs with a constant width, then at

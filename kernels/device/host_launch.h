@@ -13,8 +13,8 @@ namespace attune::host {
 
 /// How a rank waits for its peers.
 struct WaitPolicy {
-  int spins = 4096;                          ///< Polls before the first yield; 0 when ranks outnumber cores.
-  double timeout_s = 30;                     ///< 0 = for ever.
+  int spins = 4096;                           ///< Polls before the first yield; 0 when ranks outnumber cores.
+  double timeout_s = 30;                      ///< 0 = for ever.
   void (*progress)(void* context) = nullptr;  ///< Drives MPI now and then, so that a peer blocked in a send gets here.
   void* progress_context = nullptr;
 };
@@ -29,19 +29,19 @@ struct Launch {
   Index chunk = 0;         ///< Elements of a pipelining step.
   bool streaming = false;  ///< Store outputs past the cache.
   Op op = Op::sum;
-  SymmetricAddress in;   ///< My input and output as peers can address them; 0 when they cannot.
+  SymmetricAddress in;  ///< My input and output as peers can address them; 0 when they cannot.
   SymmetricAddress out;
-  std::byte* local_in = nullptr;   ///< The same in this process.
+  std::byte* local_in = nullptr;  ///< The same in this process.
   std::byte* local_out = nullptr;
-  std::uint64_t digest = 0;  ///< Of everything that must be equal on all ranks.
-  std::uint32_t number = 0;  ///< Launches of this team so far; equal on all ranks.
-  Epoch mail_number = 0;     ///< In-band launches so far, never 0; equal on all ranks.
+  std::uint64_t digest = 0;        ///< Of everything that must be equal on all ranks.
+  std::uint32_t number = 0;        ///< Launches of this team so far; equal on all ranks.
+  Epoch mail_number = 0;           ///< In-band launches so far, never 0; equal on all ranks.
   const void* epilogue = nullptr;  ///< An AnyEpilogue<T>, or a caller's functor.
   const void* extra = nullptr;     ///< Arguments of fused kernels.
 
-  std::array<Control*, max_ranks> control{};           ///< Every rank's control block.
-  std::array<std::byte*, max_ranks> scratch{};         ///< Every rank's scratch.
-  const std::array<std::byte*, max_ranks>* segment = nullptr;  ///< [segment number][rank] → address here.
+  std::array<Control*, max_ranks> control{};                        ///< Every rank's control block.
+  std::array<std::byte*, max_ranks> scratch{};                      ///< Every rank's scratch.
+  const std::array<std::byte*, max_ranks>* segment = nullptr;       ///< [segment number][rank] → address here.
   const std::array<std::byte*, max_ranks>* known_inputs = nullptr;  ///< All inputs are in this process.
   Counters* counters = nullptr;
   WaitPolicy policy;

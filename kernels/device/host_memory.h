@@ -66,8 +66,8 @@ inline constexpr Bytes mail_capacity = 64 * 1024;  ///< Largest message of an in
 inline constexpr int mail_generations = 2;
 
 struct alignas(128) Mailbox {
-  std::array<MailLine, max_blocks> line;           ///< One flag per block of the sender.
-  std::array<std::byte, mail_capacity> body;       ///< The message when it does not fit in a line.
+  std::array<MailLine, max_blocks> line;      ///< One flag per block of the sender.
+  std::array<std::byte, mail_capacity> body;  ///< The message when it does not fit in a line.
 };
 struct Mail {
   std::array<std::array<Mailbox, max_ranks>, mail_generations> box;  ///< [generation][sender]

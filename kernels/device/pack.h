@@ -115,8 +115,7 @@ ATTUNE_DEVICE Vector<Storage<T>, L> narrow_small(Vector<float, L> v) {
   const U sign = (bits >> 31) << (width - 1);
   const U magnitude = bits & 0x7FFFFFFFU;
   const U small = (U)((F)magnitude + std::bit_cast<float>(magic)) - magic;
-  const U normal =
-      (magnitude - ((127 - bias) << 23) + ((1U << (drop - 1)) - 1) + ((magnitude >> drop) & 1U)) >> drop;
+  const U normal = (magnitude - ((127 - bias) << 23) + ((1U << (drop - 1)) - 1) + ((magnitude >> drop) & 1U)) >> drop;
   U result = choose<L>((U)(magnitude < ((127 + 1 - bias) << 23)), small, normal);
   result = choose<L>((U)(result > largest), U{} + (S::saturates ? largest : infinity), result) | sign;
   result = choose<L>((U)(magnitude > 0x7F800000U), U{} + nan, result);

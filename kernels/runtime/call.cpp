@@ -8,7 +8,9 @@
 namespace attune {
 
 namespace {
-void refuse(const std::string& what, const std::string& remedy) { throw Error(Status::usage, "allreduce: " + what, remedy); }
+void refuse(const std::string& what, const std::string& remedy) {
+  throw Error(Status::usage, "allreduce: " + what, remedy);
+}
 }  // namespace
 
 void check(const AllreduceCall& call) {
@@ -26,7 +28,8 @@ void check(const AllreduceCall& call) {
   const auto kind = call.epilogue.kind;
   if ((kind == EpilogueKind::bias || kind == EpilogueKind::residual) && call.epilogue.operand == nullptr)
     refuse("epilogue '" + std::string(name_of(kind)) + "' has no operand", "set EpilogueSpec::operand");
-  if (kind == EpilogueKind::bias && call.epilogue.cols < 1) refuse("epilogue 'bias' has no columns", "set EpilogueSpec::cols");
+  if (kind == EpilogueKind::bias && call.epilogue.cols < 1)
+    refuse("epilogue 'bias' has no columns", "set EpilogueSpec::cols");
 }
 
 }  // namespace attune

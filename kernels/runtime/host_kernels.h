@@ -42,7 +42,8 @@ void any_kernel(const Launch& launch, int index) {
 
 /// Sums of unsigned integers are those of the signed ones, to the bit.
 template <class T>
-using SumType = typename std::conditional_t<std::is_integral_v<T>, std::make_signed<std::conditional_t<std::is_integral_v<T>, T, int>>,
+using SumType = typename std::conditional_t<std::is_integral_v<T>,
+                                            std::make_signed<std::conditional_t<std::is_integral_v<T>, T, int>>,
                                             std::type_identity<T>>::type;
 
 template <class V, class Isa>

@@ -46,7 +46,8 @@ std::uint64_t digest_of(std::size_t variant, const Plan& plan, const AllreduceCa
       .add(variant)
       .add(static_cast<std::uint64_t>(plan.blocks))
       .add(static_cast<std::uint64_t>(plan.chunk_bytes))
-      .add(static_cast<std::uint64_t>(call.dtype) << 16 | static_cast<std::uint64_t>(call.op) << 8 | static_cast<std::uint64_t>(call.epilogue.kind))
+      .add(static_cast<std::uint64_t>(call.dtype) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
+           static_cast<std::uint64_t>(call.epilogue.kind))
       .add(static_cast<std::uint64_t>(call.count))
       .add(static_cast<std::uint64_t>(piece.first))
       .value();
@@ -73,8 +74,10 @@ Kernel choose_kernel(const KernelTable& table, const AllreduceCall& call, int ra
 }  // namespace
 
 HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& options)
-    : bootstrap_(std::move(bootstrap)), options_(options), counters_(std::make_unique<Counters>()),
-      workers_(options.oversubscribed ? 0 : 2000) {
+    : bootstrap_(std::move(bootstrap)),
+      options_(options),
+      counters_(std::make_unique<Counters>()),
+      workers_(oversubscribed(2) ? 0 : 2000) {
   if (size() > max_ranks)
     throw Error(Status::unsupported, "a team has at most 8 ranks, this communicator has " + std::to_string(size()),
                 "use sub-communicators of up to 8 ranks");
@@ -118,7 +121,8 @@ void HostTeam::release(std::byte* memory) {
     bases_[s] = {};
     return;
   }
-  throw Error(Status::usage, "release: this memory is not from allocate of this communicator", "release each buffer once");
+  throw Error(Status::usage, "release: this memory is not from allocate of this communicator",
+              "release each buffer once");
 }
 
 SymmetricAddress HostTeam::address_of(const void* memory, Bytes bytes) const {
@@ -143,7 +147,8 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
   launch.number = launches_++;
   launch.segment = bases_.data();
   launch.counters = counters_.get();
-  launch.policy = {options_.oversubscribed ? 0 : 4096, options_.timeout_s, options_.progress, options_.progress_context};
+  launch.policy = {oversubscribed(launch.blocks) ? 0 : 4096, options_.timeout_s, options_.progress,
+                   options_.progress_context};
   for (int r = 0; r < size(); ++r) {
     launch.control[static_cast<std::size_t>(r)] = reinterpret_cast<Control*>(own_->base(r));
     launch.scratch[static_cast<std::size_t>(r)] = scratch(r);
@@ -164,7 +169,11 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
 void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call) {
   check(call);
   if (plan.blocks < 1 || plan.blocks > max_blocks)
-    throw Error(Status::usage, "plan: blocks is " + std::to_string(plan.blocks), "use 1 to " + std::to_string(max_blocks));
+    throw Error(Status::usage, "plan: blocks is " + std::to_string(plan.blocks),
+                "use 1 to " + std::to_string(max_blocks));
+  if (call.count == 0) return;
+  if (size() == 1)  // nobody to exchange with, whatever the variant
+    return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
   const Index per_piece = options_.scratch_bytes / size_of(call.dtype);
   for (const Span piece : chunks_of({0, call.count}, per_piece)) run_piece(variant, plan, call, piece);
 }

@@ -14,11 +14,12 @@
 namespace attune::host {
 
 struct TeamOptions {
-  double timeout_s = 30;                    ///< Limit of every wait; 0 = none.
-  Bytes scratch_bytes = Bytes{16} << 20;    ///< Per rank and region; longer messages go in pieces.
-  bool oversubscribed = false;              ///< More ranks than cores: yield at once instead of spinning.
-  Epoch first_epoch = 0;                    ///< Where flags begin to count; tests start near the wrap at 2^32.
-  void (*progress)(void*) = nullptr;        ///< Called now and then while rank's caller thread waits.
+  double timeout_s = 30;                  ///< Limit of every wait; 0 = none.
+  Bytes scratch_bytes = Bytes{16} << 20;  ///< Per rank and region; longer messages go in pieces.
+  int node_cores = 1;                     ///< Cores of the node,
+  int rank_cores = 1;                     ///< and those that this rank may run on.
+  Epoch first_epoch = 0;                  ///< Where flags begin to count; tests start near the wrap at 2^32.
+  void (*progress)(void*) = nullptr;      ///< Called now and then while rank's caller thread waits.
   void* progress_context = nullptr;
 };
 
@@ -32,6 +33,10 @@ class HostTeam {
 
   [[nodiscard]] int rank() const { return bootstrap_->rank(); }
   [[nodiscard]] int size() const { return bootstrap_->size(); }
+  /// Do `blocks` on every rank outnumber the cores? Waiting then yields at once instead of spinning.
+  [[nodiscard]] bool oversubscribed(int blocks) const {
+    return size() * blocks > options_.node_cores || blocks > options_.rank_cores;
+  }
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
 
   /// Memory that peers can address, 4096-byte aligned, zeroed. Collective; every rank may ask for another size.
@@ -61,7 +66,7 @@ class HostTeam {
 
   std::unique_ptr<Bootstrap> bootstrap_;
   TeamOptions options_;
-  std::unique_ptr<SharedSegment> own_;  ///< Control block, scratch, staging for input and output.
+  std::unique_ptr<SharedSegment> own_;                    ///< Control block, scratch, staging for input and output.
   std::vector<std::unique_ptr<SharedSegment>> segments_;  ///< [0] is unused: number 0 is own_.
   std::vector<std::array<std::byte*, max_ranks>> bases_;  ///< [segment][rank], as launches read it.
   std::unique_ptr<Counters> counters_;

@@ -22,10 +22,11 @@ void wait_slow(const Launch& launch, const std::atomic<Epoch>& flag, Epoch expec
                   "see the error of that rank");
     const double waited = std::chrono::duration<double>(Clock::now() - start).count();
     if (launch.policy.timeout_s > 0 && waited > launch.policy.timeout_s)
-      throw Error(Status::timeout,
-                  fmt::format("timeout after {:.0f} s in {}: block {} of rank {} waits for rank {}, expected epoch {}, saw {}",
-                              waited, launch.variant, block, launch.rank, peer, expected, seen),
-                  "is that rank alive and in the same call? ATTUNE_TIMEOUT_S sets the limit");
+      throw Error(
+          Status::timeout,
+          fmt::format("timeout after {:.0f} s in {}: block {} of rank {} waits for rank {}, expected epoch {}, saw {}",
+                      waited, launch.variant, block, launch.rank, peer, expected, seen),
+          "is that rank alive and in the same call? ATTUNE_TIMEOUT_S sets the limit");
   }
 }
 

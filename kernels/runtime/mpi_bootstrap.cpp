@@ -49,7 +49,8 @@ void require_one_node(MPI_Comm comm) {
   int length = 0;
   MPI_Get_processor_name(name.data(), &length);
   std::vector<std::array<char, MPI_MAX_PROCESSOR_NAME>> names(static_cast<std::size_t>(sizes[0]));
-  check_mpi(MPI_Allgather(name.data(), static_cast<int>(name.size()), MPI_CHAR, names.data(), static_cast<int>(name.size()), MPI_CHAR, comm),
+  check_mpi(MPI_Allgather(name.data(), static_cast<int>(name.size()), MPI_CHAR, names.data(),
+                          static_cast<int>(name.size()), MPI_CHAR, comm),
             "MPI_Allgather");
   std::set<std::string> nodes;
   for (const auto& n : names) nodes.insert(n.data());

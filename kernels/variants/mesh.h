@@ -14,10 +14,14 @@
 namespace attune::variants {
 
 struct mesh {
-  static constexpr Traits traits{Family::one_shot,   "one-shot, pull", Numerics::rank_order, Needs::peer_inputs,
-                                 InPlace::unsafe, false,            64,                   0};
+  static constexpr Traits traits{
+      Family::one_shot, "one-shot, pull", Numerics::rank_order, Needs::peer_inputs, InPlace::unsafe, false, 64, 0};
   static constexpr Cost cost(int n, Bytes bytes) {
-    return {.peer_reads = n * (n - 1) * bytes, .local_reads = n * bytes, .local_writes = n * bytes, .barriers = 2, .rounds = 1};
+    return {.peer_reads = n * (n - 1) * bytes,
+            .local_reads = n * bytes,
+            .local_writes = n * bytes,
+            .barriers = 2,
+            .rounds = 1};
   }
   static constexpr Bytes scratch(int /*ranks*/, Bytes /*bytes*/) { return 0; }
 

@@ -15,9 +15,13 @@
 namespace attune::variants {
 
 struct ring {
-  static constexpr Traits traits{Family::ring, "ring, pull", Numerics::per_hop, Needs::peer_outputs, InPlace::safe, true, 64, 0};
+  static constexpr Traits traits{
+      Family::ring, "ring, pull", Numerics::per_hop, Needs::peer_outputs, InPlace::safe, true, 64, 0};
   static constexpr Cost cost(int n, Bytes bytes) {
-    return {.peer_reads = 2 * (n - 1) * bytes, .local_reads = (n - 1) * bytes, .local_writes = 2 * (n - 1) * bytes, .rounds = 2 * (n - 1)};
+    return {.peer_reads = 2 * (n - 1) * bytes,
+            .local_reads = (n - 1) * bytes,
+            .local_writes = 2 * (n - 1) * bytes,
+            .rounds = 2 * (n - 1)};
   }
   static constexpr Bytes scratch(int /*ranks*/, Bytes /*bytes*/) { return 0; }
 

@@ -16,10 +16,14 @@
 namespace attune::variants {
 
 struct two_shot {
-  static constexpr Traits traits{Family::two_shot, "two-shot, pull", Numerics::rank_order, Needs::peer_scratch,
-                                 InPlace::safe, false,            64,                   0};
+  static constexpr Traits traits{
+      Family::two_shot, "two-shot, pull", Numerics::rank_order, Needs::peer_scratch, InPlace::safe, false, 64, 0};
   static constexpr Cost cost(int n, Bytes bytes) {
-    return {.peer_reads = 2 * (n - 1) * bytes, .local_reads = 2 * bytes, .local_writes = (n + 1) * bytes, .barriers = 2, .rounds = 2};
+    return {.peer_reads = 2 * (n - 1) * bytes,
+            .local_reads = 2 * bytes,
+            .local_writes = (n + 1) * bytes,
+            .barriers = 2,
+            .rounds = 2};
   }
   static constexpr Bytes scratch(int /*ranks*/, Bytes bytes) { return bytes; }
 

@@ -15,10 +15,15 @@
 namespace attune::variants {
 
 struct two_shot_write {
-  static constexpr Traits traits{Family::two_shot, "two-shot, write", Numerics::rank_order, Needs::peer_outputs,
-                                 InPlace::safe, false,             64,                   0};
+  static constexpr Traits traits{
+      Family::two_shot, "two-shot, write", Numerics::rank_order, Needs::peer_outputs, InPlace::safe, false, 64, 0};
   static constexpr Cost cost(int n, Bytes bytes) {
-    return {.peer_reads = (n - 1) * bytes, .peer_writes = (n - 1) * bytes, .local_reads = bytes, .local_writes = bytes, .barriers = 2, .rounds = 2};
+    return {.peer_reads = (n - 1) * bytes,
+            .peer_writes = (n - 1) * bytes,
+            .local_reads = bytes,
+            .local_writes = bytes,
+            .barriers = 2,
+            .rounds = 2};
   }
   static constexpr Bytes scratch(int /*ranks*/, Bytes /*bytes*/) { return 0; }
 

@@ -18,25 +18,38 @@ bool is_narrow_float(DType dtype) {
 
 MPI_Datatype builtin_type(DType dtype) {
   switch (dtype) {
-    case DType::f64: return MPI_DOUBLE;
-    case DType::f32: return MPI_FLOAT;
-    case DType::i8: return MPI_INT8_T;
-    case DType::u8: return MPI_UINT8_T;
-    case DType::i32: return MPI_INT32_T;
-    case DType::u32: return MPI_UINT32_T;
-    case DType::i64: return MPI_INT64_T;
-    case DType::u64: return MPI_UINT64_T;
-    default: return MPI_DATATYPE_NULL;
+    case DType::f64:
+      return MPI_DOUBLE;
+    case DType::f32:
+      return MPI_FLOAT;
+    case DType::i8:
+      return MPI_INT8_T;
+    case DType::u8:
+      return MPI_UINT8_T;
+    case DType::i32:
+      return MPI_INT32_T;
+    case DType::u32:
+      return MPI_UINT32_T;
+    case DType::i64:
+      return MPI_INT64_T;
+    case DType::u64:
+      return MPI_UINT64_T;
+    default:
+      return MPI_DATATYPE_NULL;
   }
 }
 
 MPI_Op builtin_op(Op op) {
   switch (op) {
-    case Op::prod: return MPI_PROD;
-    case Op::min: return MPI_MIN;
-    case Op::max: return MPI_MAX;
+    case Op::prod:
+      return MPI_PROD;
+    case Op::min:
+      return MPI_MIN;
+    case Op::max:
+      return MPI_MAX;
     case Op::sum:
-    case Op::avg: break;
+    case Op::avg:
+      break;
   }
   return MPI_SUM;
 }
@@ -108,6 +121,7 @@ MpiVendor::~MpiVendor() {
 
 void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call) {
   check(call);
+  if (call.count == 0) return;
   const bool narrow = is_narrow_float(call.dtype);
   const MPI_Datatype type = narrow ? narrow_type(call.dtype).type : builtin_type(call.dtype);
   const MPI_Op op = narrow ? narrow_type(call.dtype).op[static_cast<std::size_t>(call.op)] : builtin_op(call.op);
@@ -115,9 +129,10 @@ void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call) {
   for (const Span part : chunks_of({0, call.count}, INT_MAX / 64 * 64)) {  // MPI's counts are int
     const void* in = static_cast<const std::byte*>(call.in) + part.first * width;
     void* out = static_cast<std::byte*>(call.out) + part.first * width;
-    check_mpi(MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(part.count), type, op, comm_), "MPI_Allreduce");
+    check_mpi(MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(part.count), type, op, comm_),
+              "MPI_Allreduce");
   }
-  if (call.count == 0 || (call.op != Op::avg && call.epilogue.kind == EpilogueKind::none)) return;
+  if (call.op != Op::avg && call.epilogue.kind == EpilogueKind::none) return;
   AllreduceCall finish = call;
   finish.in = call.out;
   team.reduce_locally({static_cast<std::byte*>(call.out)}, 1, finish);

@@ -1,0 +1,78 @@
+#include "api/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/hardware.h"
+#include "device/host_memory.h"
+#include "dispatch/find.h"
+#include "variants/registry.h"
+
+namespace attune {
+
+Settings read_settings(const Options& options) {
+  Settings settings;
+  const std::string limit = process_environment("ATTUNE_TIMEOUT_S");
+  if (options.timeout_s >= 0) {
+    settings.timeout_s = options.timeout_s;
+  } else if (!limit.empty()) {
+    char* end = nullptr;
+    settings.timeout_s = std::strtod(limit.c_str(), &end);
+    if (*end != '\0' || !(settings.timeout_s >= 0))
+      throw Error(Status::usage, "ATTUNE_TIMEOUT_S=" + limit + " is not a number of seconds",
+                  "give 0 (no limit) or more");
+  }
+  const std::string log = process_environment("ATTUNE_LOG");
+  if (!log.empty() && log != "dispatch" && log != "none")
+    throw Error(Status::usage, "ATTUNE_LOG=" + log + " is unknown", "use dispatch or none");
+  settings.log_dispatch = log == "dispatch";
+  return settings;
+}
+
+namespace {
+constexpr auto names = variant_names();
+const TableLimits limits{names, host::max_blocks, 1};
+
+/// What rank 0 tells the others before the text.
+struct Header {
+  int status = 0;  ///< Status of an error, whose text follows; 0 = a table.
+  std::size_t length = 0;
+};
+
+/// Rank 0's text on every rank. Collective.
+std::string broadcast(Bootstrap& bootstrap, const std::string& mine, std::size_t length) {
+  std::string send = mine;
+  send.resize(length);
+  std::string all(length * static_cast<std::size_t>(bootstrap.size()), '\0');
+  bootstrap.allgather(send.data(), all.data(), length);
+  return all.substr(0, length);
+}
+}  // namespace
+
+AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
+  Header header;
+  std::string text;
+  if (bootstrap.rank() == 0) {
+    try {
+      const auto found = find_and_load_table(options.table, host_hardware(), limits, options.strict,
+                                             process_environment, ATTUNE_PREFIX);
+      text = found.file.path + '\0' + found.warning + '\0' + (found.file.path.empty() ? "" : to_text(found.table));
+    } catch (const Error& error) {
+      header.status = static_cast<int>(error.status());
+      text = error.what();
+    }
+    header.length = text.size();
+  }
+  header = bootstrap.gather(header).front();
+  text = broadcast(bootstrap, text, header.length);
+  if (header.status != 0) throw Error(static_cast<Status>(header.status), text);
+  AgreedTable agreed;
+  agreed.path = text.substr(0, text.find('\0'));
+  const std::string rest = text.substr(agreed.path.size() + 1);
+  agreed.warning = rest.substr(0, rest.find('\0'));
+  const std::string json = rest.substr(agreed.warning.size() + 1);
+  if (!json.empty()) agreed.table = parse_table(json, agreed.path, limits);
+  return agreed;
+}
+
+}  // namespace attune

@@ -1,0 +1,26 @@
+#pragma once
+/// What the environment says: read once per communicator, checked, equal on all ranks.
+#include <functional>
+#include <string>
+
+#include "attune/attune.hpp"
+
+namespace attune {
+
+struct Settings {
+  double timeout_s = 30;
+  bool log_dispatch = false;
+};
+
+/// From options and ATTUNE_TIMEOUT_S, ATTUNE_LOG. Throws Error(usage) for a word or number that is none.
+[[nodiscard]] Settings read_settings(const Options& options);
+
+/// The table for this team: rank 0 finds and reads it, everybody gets the same text, or the same error. Collective.
+struct AgreedTable {
+  Table table;
+  std::string path;
+  std::string warning;
+};
+[[nodiscard]] AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options);
+
+}  // namespace attune

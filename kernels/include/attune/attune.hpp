@@ -1,0 +1,132 @@
+#pragma once
+/// attune's C++ interface: an allreduce that picks its algorithm, blocks and chunks from a dispatch table that was
+/// tuned for this hardware.
+///
+///   attune::Communicator comm(MPI_COMM_WORLD, {.table = "table.json"});
+///   auto in = comm.allocate<float>(n), out = comm.allocate<float>(n);   // peers can address it: no staging copy
+///   comm.allreduce(in.data(), out.data(), n, attune::Op::sum);          // the table picks
+///
+/// Every call marked Collective is made by all ranks, in the same order, with the same arguments except for
+/// pointers. Errors are attune::Error: one line that says what, where and what to do.
+#include <mpi.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/error.h"
+#include "core/floats.h"
+#include "core/plan.h"
+#include "core/types.h"
+#include "dispatch/dispatcher.h"
+#include "runtime/bootstrap.h"
+#include "runtime/call.h"
+
+namespace attune {
+
+struct Options {
+  std::string table =
+      {};  ///< Path of a dispatch table; "none" = the built-in default; empty = ATTUNE_TABLE, then the folders.
+  bool strict = false;                       ///< A table of other hardware is an error instead of a warning.
+  Numerics numerics = Numerics::rank_order;  ///< The loosest class that the table may use.
+  double timeout_s = -1;                  ///< Limit of every wait; 0 = none; negative = ATTUNE_TIMEOUT_S, default 30.
+  Bytes scratch_bytes = Bytes{16} << 20;  ///< Shared scratch per rank and region; longer messages go in pieces.
+  std::uint32_t first_epoch = 0;          ///< Where flags begin to count. For tests of the wrap at 2^32.
+  std::function<void(const std::string& line)> log = {};  ///< Where ATTUNE_LOG's lines go; empty = standard error.
+};
+
+template <class T>
+class Buffer;
+
+/// A team of up to 8 ranks on one node and everything a launch needs. One call at a time: a call from a second
+/// thread while one is under way throws Error(usage).
+class Communicator {
+ public:
+  /// Collective. Throws Error(unsupported) when the ranks are on several nodes or more than 8, Error(device) when
+  /// shared memory cannot be had, Error(usage) for a bad table or settings that differ between ranks.
+  explicit Communicator(MPI_Comm comm, const Options& options = {});
+  /// The same over ranks that are threads of this process (make_local_bootstraps). There is no vendor then.
+  explicit Communicator(std::unique_ptr<Bootstrap> bootstrap, const Options& options = {});
+  ~Communicator();
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+
+  [[nodiscard]] int rank() const;
+  [[nodiscard]] int size() const;
+
+  /// `count` elements that peers can address, zeroed and 4096-byte aligned. Collective, and so is their release.
+  template <class T>
+  [[nodiscard]] Buffer<T> allocate(Index count);
+  [[nodiscard]] void* allocate_bytes(Bytes bytes);
+  void release(void* memory);
+  /// Does this span lie in memory from allocate?
+  [[nodiscard]] bool registered(const void* memory, Bytes bytes) const;
+
+  /// out = op over all ranks' in, element by element, on every rank. `in == out` is allowed. Blocking: on return the
+  /// result is complete and the input may be overwritten. Whether both buffers are registered must be the same on
+  /// all ranks. Collective. Throws Error(usage) for misuse and for ranks in different calls, Error(timeout) when a
+  /// peer does not come, Error(vendor) from the vendor.
+  void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue = {});
+  /// The same with a plan by hand; Error(usage) when the plan is not possible here.
+  void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
+                 const EpilogueSpec& epilogue = {});
+  template <class T>
+  void allreduce(const T* in, T* out, Index count, Op op, const EpilogueSpec& epilogue = {}) {
+    allreduce(in, out, count, dtype_of<T>, op, epilogue);
+  }
+
+  /// What such a call asks for, as tables see it.
+  [[nodiscard]] Problem problem_of(const AllreduceCall& call) const;
+  /// What the table picks for a problem of this communicator. Valid as long as the communicator.
+  [[nodiscard]] Answer find(const Problem& problem) const;
+  /// Where the table came from ("" = built-in), and what its user should know (hardware that differs), or "".
+  [[nodiscard]] const std::string& table_path() const;
+  [[nodiscard]] const std::string& table_warning() const;
+  /// Is this variant possible here? Empty, or the reason why not.
+  [[nodiscard]] std::string why_not(std::string_view variant) const;
+  /// More ranks than cores: timings mean little.
+  [[nodiscard]] bool oversubscribed() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Memory that peers can address, released with the object. Make and destroy it on all ranks in the same order.
+template <class T>
+class Buffer {
+ public:
+  Buffer(Communicator& comm, Index count)
+      : comm_(&comm),
+        data_(static_cast<T*>(comm.allocate_bytes(count * static_cast<Bytes>(sizeof(T))))),
+        count_(count) {}
+  ~Buffer() {
+    if (data_ != nullptr) comm_->release(data_);
+  }
+  Buffer(Buffer&& other) noexcept
+      : comm_(other.comm_), data_(std::exchange(other.data_, nullptr)), count_(other.count_) {}
+  Buffer& operator=(Buffer&&) = delete;
+
+  [[nodiscard]] T* data() { return data_; }
+  [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] Index size() const { return count_; }
+  [[nodiscard]] T& operator[](Index i) { return data_[i]; }
+  [[nodiscard]] std::span<T> span() { return {data_, static_cast<std::size_t>(count_)}; }
+
+ private:
+  Communicator* comm_;
+  T* data_;
+  Index count_;
+};
+
+template <class T>
+Buffer<T> Communicator::allocate(Index count) {
+  return Buffer<T>(*this, count);
+}
+
+/// Runs f(communicator) on n ranks that are threads of this process, and returns when all are done. The first
+/// exception is thrown. For tests, sanitizers and programs without MPI.
+void run_local_team(int n, const Options& options, const std::function<void(Communicator&)>& f);
+
+}  // namespace attune
