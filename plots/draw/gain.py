@@ -110,9 +110,8 @@ def _tuned_line(axes, tuned, palette, size):
 
 
 def _ends(lines, tuned, palette):
-    low = 1 / 16
-    ends = [(tuned[-1].bytes, tuned[-1].ratio, "tuned choice", TUNED, True)] if tuned else []
-    return ends + [
-        (line[-1].bytes, max(line[-1].ratio, low), palette.look(name).label, palette.colour(name), False)
+    ends = [
+        (line[-1].bytes, max(line[-1].ratio, 1 / 16), palette.look(name).label, palette.colour(name), False)
         for name, line in lines
     ]
+    return ends + ([(tuned[-1].bytes, tuned[-1].ratio, "tuned choice", TUNED, True)] if tuned else [])

@@ -29,7 +29,7 @@ CURVES = {
 ELEMENT = {"f32": 4, "bf16": 2, "f64": 8}
 
 
-def seconds_like(variant, size, ranks, blocks):
+def model_time(variant, size, ranks, blocks):
     """Noise-free time in µs."""
     latency, cache, memory, growth = CURVES[variant]
     steps = latency * (1 + 0.35 * (ranks - 2)) * (1 + 0.18 * (blocks - 1))
@@ -41,56 +41,41 @@ def seconds_like(variant, size, ranks, blocks):
 
 def cell(noise, group, size, variant, blocks, status="ok", shape=(0, 0)):
     """One row of summary.csv."""
-    collective, dtype, op, ranks, placement, memory = group
     row = dict.fromkeys(COLUMNS, "")
-    row.update(
-        collective=collective,
-        dtype=dtype,
-        op=op,
-        count=size // ELEMENT[dtype],
-        bytes=size,
-        rows=shape[0],
-        cols=shape[1],
-        ranks=ranks,
-        placement=placement,
-        memory=memory,
-        launch_mode="eager",
-        epilogue="none",
-        variant=variant,
-        blocks=blocks,
-        threads=1,
-        chunk_bytes=65536 if variant == "ring" else 0,
-        status=status,
-        samples=0,
-        rejected=0,
-        converged="true",
-        noisy="false",
-    )
-    if status != "ok":
-        return row
-    slow = (1.35 if memory == "staged" else 1) * (1.08 if placement == "in_place" else 1)
-    median = (
-        seconds_like(variant, size, ranks, blocks)
-        * (1 if variant == "vendor" else slow)
-        * math.exp(noise.gauss(0, 0.025))
-    )
-    half = median * abs(noise.gauss(0.012, 0.01))
-    factor = 2 * (ranks - 1) / ranks
-    row.update(
-        samples=noise.randrange(30, 400),
-        rejected=noise.randrange(0, 9),
-        median_us=f"{median:.4f}",
-        ci_low_us=f"{median - half:.4f}",
-        ci_high_us=f"{median + half * 1.3:.4f}",
-        p5_us=f"{median * 0.96:.4f}",
-        p95_us=f"{median * 1.18:.4f}",
-        min_us=f"{median * 0.93:.4f}",
-        algbw_gbs=f"{size / median / 1e3:.4f}",
-        busbw_gbs=f"{size * factor / median / 1e3:.4f}",
-        noisy=str(half > 0.03 * median).lower(),
-        converged=str(half < 0.035 * median).lower(),
-    )
+    row.update(zip(("collective", "dtype", "op", "ranks", "placement", "memory"), group))
+    row.update(count=size // ELEMENT[row["dtype"]], bytes=size, rows=shape[0], cols=shape[1])
+    row.update(launch_mode="eager", epilogue="none", variant=variant, blocks=blocks, threads=1)
+    row.update(chunk_bytes=65536 if variant == "ring" else 0, status=status, samples=0, rejected=0)
+    row.update(converged="true", noisy="false")
+    if status == "ok":
+        row.update(measured(noise, row))
     return row
+
+
+def measured(noise, row):
+    """The columns that a measurement fills."""
+    size, ranks, variant = row["bytes"], row["ranks"], row["variant"]
+    slow = (1.35 if row["memory"] == "staged" else 1) * (1.08 if row["placement"] == "in_place" else 1)
+    median = model_time(variant, size, ranks, row["blocks"]) * (1 if variant == "vendor" else slow)
+    median *= math.exp(noise.gauss(0, 0.025))
+    half = median * abs(noise.gauss(0.012, 0.01))
+    times = {
+        "median_us": median,
+        "ci_low_us": median - half,
+        "ci_high_us": median + half * 1.3,
+        "p5_us": median * 0.96,
+        "p95_us": median * 1.18,
+        "min_us": median * 0.93,
+        "algbw_gbs": size / median / 1e3,
+        "busbw_gbs": size * 2 * (ranks - 1) / ranks / median / 1e3,
+    }
+    flags = {"noisy": half > 0.03 * median, "converged": half < 0.035 * median}
+    counts = {"samples": noise.randrange(30, 400), "rejected": noise.randrange(0, 9)}
+    return (
+        {name: f"{value:.4f}" for name, value in times.items()}
+        | {name: str(value).lower() for name, value in flags.items()}
+        | counts
+    )
 
 
 def allreduce_rows(noise, groups, sizes, variants, blocks):
@@ -125,54 +110,39 @@ def fused_rows(noise):
     return rows
 
 
+KEYS = ("collective", "dtype", "op", "ranks", "placement", "memory", "launch_mode")
+
+
 def build_table(rows):
-    """Argmin per size with a 2 % tie for the vendor, equal neighbours merged."""
+    """A dispatch table: the fastest plan of each size (never naive), equal neighbours merged."""
     groups = {}
     for row in rows:
         if row["status"] == "ok":
-            key = tuple(
-                row[name] for name in ("collective", "dtype", "op", "ranks", "placement", "memory", "launch_mode")
-            )
-            key += (row["cols"] if row["collective"] != "allreduce" else 0,)
+            fused = row["collective"] != "allreduce"
+            key = tuple(row[name] for name in KEYS) + ((row["cols"],) if fused else ())
             groups.setdefault(key, {}).setdefault(row["bytes"], []).append(row)
     tables = []
-    for (collective, dtype, op, ranks, placement, memory, mode, cols), by_size in groups.items():
-        rules = []
-        for index, size in enumerate(sorted(by_size)):
-            rows_here = [row for row in by_size[size] if row["variant"] != "naive"] or by_size[size]
-            best = min(rows_here, key=lambda row: float(row["median_us"]) * (0.98 if row["variant"] == "vendor" else 1))
-            rule = {
-                "min_bytes": 0 if index == 0 else size,
-                "variant": best["variant"],
-                "blocks": best["blocks"],
-                "threads": 1,
-                "chunk_bytes": best["chunk_bytes"],
-                "time_us": float(best["median_us"]),
-                "ci_us": [float(best["ci_low_us"]), float(best["ci_high_us"])],
-                "vendor_us": float(best["vendor_us"] or "nan") if best["vendor_us"] else None,
-            }
-            if not rules or any(rules[-1][name] != rule[name] for name in ("variant", "blocks", "chunk_bytes")):
-                rules.append(rule)
-        entry = {
-            "collective": collective,
-            "dtype": dtype,
-            "op": op,
-            "ranks": ranks,
-            "placement": placement,
-            "memory": memory,
-            "launch_mode": mode,
-            "numerics": "rank_order",
-            "rules": rules,
-        }
-        tables.append({**entry, **({"cols": cols} if cols else {})})
-    return {
-        "format": "attune-dispatch",
-        "version": 1,
-        "hardware": MANIFEST["hardware"],
-        "software": MANIFEST["software"],
-        "source": {"run": "synthetic", "created": MANIFEST["created"]},
-        "tables": tables,
-    }
+    for key, by_size in groups.items():
+        entry = dict(zip(KEYS + ("cols",), key))
+        tables.append({**entry, "numerics": "rank_order", "rules": build_rules(by_size)})
+    source = {"run": "synthetic", "created": MANIFEST["created"]}
+    about = {name: MANIFEST[name] for name in ("hardware", "software")}
+    return {"format": "attune-dispatch", "version": 1, **about, "source": source, "tables": tables}
+
+
+def build_rules(by_size):
+    """The rules of one table; the vendor wins ties of 2 %."""
+    rules = []
+    for size in sorted(by_size):
+        here = [row for row in by_size[size] if row["variant"] != "naive"] or by_size[size]
+        best = min(here, key=lambda row: float(row["median_us"]) * (0.98 if row["variant"] == "vendor" else 1))
+        plan = {name: best[name] for name in ("variant", "blocks", "threads", "chunk_bytes")}
+        if rules and all(rules[-1][name] == value for name, value in plan.items()):
+            continue
+        times = {"time_us": float(best["median_us"]), "ci_us": [float(best["ci_low_us"]), float(best["ci_high_us"])]}
+        vendor = float(best["vendor_us"]) if best["vendor_us"] else None
+        rules.append({"min_bytes": size if rules else 0, **plan, **times, "vendor_us": vendor})
+    return rules
 
 
 MANIFEST = {
