@@ -43,7 +43,9 @@ def bandwidth_figure(run, group, cells, palette):
 
 def gain_figure(run, group, cells, palette):
     """(b) gain over the vendor, the tuned choice and the rules that make it."""
-    figure, (left, bottom, width, height) = _frame(run, group, cells, "Best plan of every variant; bold: what the table chooses.", 5.6)
+    figure, (left, bottom, width, height) = _frame(
+        run, group, cells, "Best plan of every variant; bold: what the table chooses.", 5.6
+    )
     strip_height = 0.52
     axes = style.axes_at(figure, left, bottom + strip_height + 0.08, width, height - strip_height - 0.08)
     strip = style.axes_at(figure, left, bottom, width, strip_height)

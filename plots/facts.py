@@ -1,6 +1,7 @@
 """What a manifest says about a run, in words for titles, badges and footers."""
 
 from palette import BAD
+from series import sizes_of
 from units import plural, words
 
 BADGES = (
@@ -88,6 +89,27 @@ def group_stem(group):
     parts += [group.epilogue] if group.epilogue != "none" else []
     parts += [f"{group.cols}cols"] if group.cols else []
     return "-".join(parts)
+
+
+def ranked_groups(run):
+    """[(group, cells)], likeliest wish first: allreduce, f32 sum, registered, out of place, most sizes."""
+
+    def rank(item):
+        group, cells = item
+        return (
+            not sizes_of(cells),
+            group.collective != "allreduce",
+            group.epilogue != "none",
+            group.memory != "registered",
+            group.placement != "out_of_place",
+            group.launch_mode != "eager",
+            group.op != "sum",
+            group.dtype != "f32",
+            -len(sizes_of(cells)),
+            group.ranks,
+        )
+
+    return sorted(run.groups().items(), key=rank)
 
 
 def provenance(run):

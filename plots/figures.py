@@ -61,7 +61,7 @@ def figures_of(run, palette, kinds=KINDS, pattern="*"):
     }
     if "overview" in kinds:
         yield "overview", overview(run, palette)
-    for group, cells in run.groups().items():
+    for group, cells in facts.ranked_groups(run):
         if not fnmatch.fnmatch(facts.group_stem(group), pattern):
             continue
         for kind in (kind for kind in kinds if kind in makers):

@@ -14,6 +14,7 @@ from errors import PlotsError, warn
 
 REQUIRED_COLUMNS = ("collective", "dtype", "ranks", "variant", "status", "median_us")
 ELEMENT_BYTES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2}
+NOTE_COLUMNS = ("message", "error", "reason", "detail", "note")
 MAKE_ONE = "name the folder that attune sweep wrote"
 
 
@@ -67,6 +68,8 @@ class Cell:
     vendor: float = None
     converged: bool = True
     noisy: bool = False
+    count: int = 0
+    note: str = ""
 
     @property
     def timed(self):
@@ -98,7 +101,7 @@ class Run:
     rules: dict = field(default_factory=dict)
 
     def groups(self):
-        """Every group with its cells, in a fixed order; a group without one timed cell is kept."""
+        """Every group with its cells, sorted by its axes; a group without one timed cell is kept."""
         found = {}
         for cell in self.cells:
             found.setdefault(cell.group, []).append(cell)
@@ -247,6 +250,8 @@ def _cell(row):
         number(row, "vendor_us"),
         flag(row, "converged", True),
         flag(row, "noisy", False),
+        integer("count"),
+        next((row[name] for name in NOTE_COLUMNS if row.get(name)), ""),
     )
 
 

@@ -4,7 +4,7 @@ import facts
 from draw import style
 from draw.by_size import time_over_size
 from draw.gain import gain_over_vendor, headline
-from series import gains, sizes_of, tuned_cells, vendor_cells
+from series import gains, tuned_cells, vendor_cells
 from units import geometric_mean, plural, ratio_text
 
 WIDTH = 10.8  # inches, as all lengths here
@@ -17,7 +17,7 @@ SMALL_WIDTH, SMALL_STEP = 2.86, 3.56
 
 def overview(run, palette):
     """Left: time of everything; right: gain of the tuned choice with its rules; below: up to six other groups."""
-    groups = ranked_groups(run)
+    groups = facts.ranked_groups(run)
     small = groups[1 : 1 + MOST_SMALL]
     rows = -(-len(small) // COLUMNS)
     height = HEADING + HERO + rows * (SMALL + GAP) + FOOT
@@ -34,27 +34,6 @@ def overview(run, palette):
         figure, facts.provenance(run) + (f"  ·  {plural(left_out, 'more group')} in the report" if left_out > 0 else "")
     )
     return figure
-
-
-def ranked_groups(run):
-    """[(group, cells)], likeliest wish first: allreduce, f32 sum, registered, out of place, most sizes."""
-
-    def rank(item):
-        group, cells = item
-        return (
-            not sizes_of(cells),
-            group.collective != "allreduce",
-            group.epilogue != "none",
-            group.memory != "registered",
-            group.placement != "out_of_place",
-            group.launch_mode != "eager",
-            group.op != "sum",
-            group.dtype != "f32",
-            -len(sizes_of(cells)),
-            group.ranks,
-        )
-
-    return sorted(run.groups().items(), key=rank)
 
 
 def _heading(figure, run, groups):
