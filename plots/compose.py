@@ -8,7 +8,7 @@ from draw.gain import gain_over_vendor, headline
 from draw.heat_map import block_heat_map, heat_key
 from series import block_sweep, swept_variants
 
-WIDTH, LEFT, RIGHT = 8.4, 0.72, 1.62  # inches; the right margin holds the names of the lines
+WIDTH, LEFT, RIGHT = 8.4, 0.72, 1.7  # inches; the right margin holds the names of the lines
 
 
 def _frame(run, group, cells, subtitle, height, bottom=0.62, top=0.98):
@@ -20,8 +20,7 @@ def _frame(run, group, cells, subtitle, height, bottom=0.62, top=0.98):
         f"{facts.group_conditions(group)}.  {subtitle}",
         facts.badges(run, group.ranks),
     )
-    lost = facts.trouble(cells)
-    style.footer(figure, facts.provenance(run) + (f"  ·  not drawn: {lost}" if lost else ""))
+    style.footer(figure, facts.source(run, cells, group.ranks))
     return figure, (LEFT, bottom, WIDTH - LEFT - RIGHT, height - bottom - top)
 
 

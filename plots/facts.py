@@ -5,8 +5,8 @@ from series import sizes_of
 from units import plural, words
 
 BADGES = (
-    ("oversubscribed", "oversubscribed: ranks × blocks exceed the cores", BAD),
-    ("emulated", "emulated device", "#6F42C1"),
+    ("oversubscribed", "oversubscribed", BAD, "ranks × blocks exceed the cores"),
+    ("emulated", "emulated device", "#6F42C1", ""),
 )
 
 
@@ -45,7 +45,19 @@ def applies(flagged, ranks):
 
 def badges(run, ranks=None):
     """[(text, colour)] for what a reader must know before believing a figure. ranks None: anything of the run."""
-    return [(text, colour) for name, text, colour in BADGES if applies(find(run.manifest, name), ranks)]
+    return [(text, colour) for name, text, colour, _ in BADGES if applies(find(run.manifest, name), ranks)]
+
+
+def source(run, cells=(), ranks=None):
+    """The parts of a figure's footer: provenance, what the badges mean, what is not drawn."""
+    parts = provenance(run)
+    parts += [
+        f"{text}: {meaning}"
+        for name, text, _, meaning in BADGES
+        if meaning and applies(find(run.manifest, name), ranks)
+    ]
+    lost = trouble(cells)
+    return parts + ([f"not drawn: {lost}"] if lost else [])
 
 
 def vendor_name(run):
@@ -113,11 +125,11 @@ def ranked_groups(run):
 
 
 def provenance(run):
-    """The footer: machine, vendor, version, date."""
+    """Machine, vendor, version, date: those that are known."""
     version = dig(run.manifest, "software", "attune")
     created = str(find(run.manifest, "created") or find(run.manifest, "started") or "")[:10]
     parts = [hardware_name(run), vendor_name(run), f"attune {version}" if version else "", created]
-    return "  ·  ".join(part for part in parts if part)
+    return [part for part in parts if part]
 
 
 def trouble(cells):

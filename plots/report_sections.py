@@ -39,7 +39,7 @@ def title(run, _palette, _kind):
     return joined(
         [
             tag("h1", f"attune on {facts.hardware_name(run)}"),
-            tag("p", facts.provenance(run), class_="muted"),
+            tag("p", " · ".join(facts.provenance(run)[1:]), class_="muted"),
             *badges,
             tag("nav", *links),
         ]

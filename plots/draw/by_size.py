@@ -14,8 +14,8 @@ def variant_lines(cells, palette):
     return ([(VENDOR, vendor)] if vendor else []) + [line for line in lines if line[1]]
 
 
-def time_over_size(axes, cells, palette, vendor_name="vendor", ticks=9, title="time of one call (median)"):
-    """Median time of one call, log-log, with the confidence interval of the median as a band."""
+def time_over_size(axes, cells, palette, vendor_name="vendor", ticks=9, title="time of one call (median)", room=None):
+    """Median time of one call, log-log, with the interval of the median as a band. `room`: inches for names."""
     lines = variant_lines(cells, palette)
     if not lines:
         return nothing_to_draw(axes, "no cell gave a time")
@@ -32,7 +32,7 @@ def time_over_size(axes, cells, palette, vendor_name="vendor", ticks=9, title="t
             heavy=name == VENDOR,
         )
     style.axis_title(axes, title)
-    _label_ends(axes, lines, palette, vendor_name, lambda cell: cell.median)
+    _label_ends(axes, lines, palette, vendor_name, lambda cell: cell.median, room)
 
 
 def bandwidth_over_size(axes, cells, palette, vendor_name="vendor", ticks=9):
@@ -51,7 +51,7 @@ def bandwidth_over_size(axes, cells, palette, vendor_name="vendor", ticks=9):
     _label_ends(axes, lines, palette, vendor_name, lambda cell: cell.busbw)
 
 
-def _label_ends(axes, lines, palette, vendor_name, value):
+def _label_ends(axes, lines, palette, vendor_name, value, room=None):
     ends = [
         (
             line[-1].bytes,
@@ -62,4 +62,4 @@ def _label_ends(axes, lines, palette, vendor_name, value):
         )
         for name, line in lines
     ]
-    end_labels(axes, ends)
+    end_labels(axes, ends, room=room)

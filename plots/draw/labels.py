@@ -1,5 +1,7 @@
 """Direct labels: names at the ends of their lines, kept apart, joined by thin leaders."""
 
+from matplotlib.text import Text
+
 from palette import PAPER, readable
 
 
@@ -29,39 +31,44 @@ def spread(wanted, gap, low, high):
     return result
 
 
-def end_labels(axes, ends, fontsize=8.5, offset=10):
+def end_labels(axes, ends, fontsize=8.5, offset=10, room=None):
     """Labels right of the axes. `ends` is a list of (x, y, text, colour, bold) in data coordinates.
 
-    Returns the text artists. The caller leaves room at the right; leaders run from the end of the line.
+    `room` is the width for names in inches (default: up to the edge of the figure); longer names lose their middle.
+    Leaders run from the end of the line to its name.
     """
-    figure = axes.figure
-    pixels = figure.dpi / 72
+    pixels = axes.figure.dpi / 72
     box = axes.get_window_extent()
-    heights = [axes.transData.transform((x, y))[1] for x, y, *_ in ends]
-    places = spread(
-        heights, fontsize * 1.28 * pixels, box.y0 + fontsize * 0.4 * pixels, box.y1 + fontsize * 0.5 * pixels
-    )
-    artists = []
-    for (x, y, text, colour, bold), place in zip(ends, places):
-        start = axes.transData.transform((x, y))
-        target = ((box.x1 - start[0]) / pixels + offset, (place - start[1]) / pixels)
-        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "alpha": 0.6, "shrinkA": 2, "shrinkB": 3}
-        artists.append(
-            axes.annotate(
-                text,
-                (x, y),
-                target,
-                textcoords="offset points",
-                ha="left",
-                va="center",
-                fontsize=fontsize,
-                color=readable(colour),
-                fontweight="bold" if bold else "normal",
-                annotation_clip=False,
-                arrowprops=leader,
-            )
+    room = room * axes.figure.dpi if room else axes.figure.bbox.width - box.x1 - (offset + 3) * pixels
+    starts = [axes.transData.transform((x, y)) for x, y, *_ in ends]
+    bounds = box.y0 + fontsize * 0.4 * pixels, box.y1 + fontsize * 0.5 * pixels
+    places = spread([start[1] for start in starts], fontsize * 1.28 * pixels, *bounds)
+    for (x, y, text, colour, bold), start, place in zip(ends, starts, places):
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3}
+        artist = axes.annotate(
+            text,
+            (x, y),
+            ((box.x1 - start[0]) / pixels + offset, (place - start[1]) / pixels),
+            textcoords="offset points",
+            ha="left",
+            va="center",
+            fontsize=fontsize,
+            color=readable(colour),
+            fontweight="bold" if bold else "normal",
+            annotation_clip=False,
+            arrowprops={**leader, "relpos": (0, 0.5)},
         )
-    return artists
+        fit(artist, room)
+
+
+def fit(artist, room):
+    """Cuts letters out of the middle of a text until it is at most `room` pixels wide."""
+    renderer, name = artist.figure.canvas.get_renderer(), artist.get_text()
+    for kept in range(len(name) - 1, 3, -1):
+        if Text.get_window_extent(artist, renderer).width <= room:
+            return
+        head = (kept + 1) // 2
+        artist.set_text(f"{name[:head]}…{name[len(name) - (kept - head):]}")
 
 
 def halo(artist, width=2.5):

@@ -30,9 +30,8 @@ def overview(run, palette):
         panels.append(_small(figure, run, group, cells, palette, column, FOOT + (rows - 1 - row) * (SMALL + GAP)))
     _share_ratio_axis([axes for axes in panels if axes.get_yscale() == "log"])
     left_out = len(groups) - 1 - len(small)
-    style.footer(
-        figure, facts.provenance(run) + (f"  ·  {plural(left_out, 'more group')} in the report" if left_out > 0 else "")
-    )
+    more = [f"{plural(left_out, 'more group')} in the report"] if left_out > 0 else []
+    style.footer(figure, facts.source(run) + more)
     return figure
 
 
@@ -56,7 +55,7 @@ def _hero(figure, run, first, palette, bottom):
     group, cells = first
     vendor = facts.vendor_name(run)
     axes = style.axes_at(figure, LEFT, bottom, 4.0, HERO)
-    time_over_size(axes, cells, palette, vendor, ticks=6, title=facts.group_conditions(group))
+    time_over_size(axes, cells, palette, vendor, ticks=6, title=facts.group_conditions(group), room=1.4)
     _name(axes, f"{facts.group_title(group)}: time of one call")
     left, width, strip_height = 6.5, WIDTH - 6.5 - 0.2, 0.46
     strip = style.axes_at(figure, left, bottom, width, strip_height)

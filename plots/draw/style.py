@@ -11,6 +11,7 @@ from palette import FAINT, GRID, INK, MUTED, PAPER
 from units import ratio_text, significant, size_text, time_text
 
 DPI = 200
+PART = "  ·  "
 SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
@@ -138,32 +139,39 @@ def axis_title(axes, text):
 def heading(figure, title, subtitle="", badges=(), left=0.16, size=13):
     """Title, what is measured, and warnings about the run as pills at the top right; `left` in inches."""
     width, height = figure.get_size_inches()
-    figure.text(left / width, 1 - 0.17 / height, title, fontsize=size, fontweight="bold", va="top", ha="left")
+    name = figure.text(left / width, 1 - 0.17 / height, title, fontsize=size, fontweight="bold", va="top", ha="left")
     if subtitle:
-        figure.text(
-            left / width, 1 - (0.2 + size / 56) / height, subtitle, fontsize=9, color=MUTED, va="top", ha="left"
-        )
-    right = 1 - 0.16 / width
+        top = 1 - (0.2 + size / 56) / height
+        figure.text(left / width, top, subtitle, fontsize=9, color=MUTED, va="top", ha="left")
+    right = 1 - 0.2 / width
     for text, colour in badges:
-        pill = figure.text(
-            right,
-            1 - 0.2 / height,
-            text,
-            fontsize=8,
-            fontweight="bold",
-            color=PAPER,
-            va="top",
-            ha="right",
-            bbox={"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "none"},
-        )
-        box = pill.get_window_extent(figure.canvas.get_renderer())
-        right -= (box.width / figure.dpi + 0.22) / width
+        right = _pill(figure, right, text, colour)
+    while name.get_window_extent(figure.canvas.get_renderer()).x1 > right * figure.bbox.width and size > 8:
+        size -= 0.5
+        name.set_fontsize(size)
 
 
-def footer(figure, text, left=0.16):
-    """One quiet line at the bottom: where the numbers come from."""
+def _pill(figure, right, text, colour):
+    """A white text on a coloured pill that ends at `right`; returns where the next one may end."""
     width, height = figure.get_size_inches()
-    figure.text(left / width, 0.1 / height, text, fontsize=7.5, color=MUTED, va="bottom", ha="left")
+    box = {"boxstyle": "round,pad=0.35", "facecolor": colour, "edgecolor": "none"}
+    look = {"fontsize": 8, "fontweight": "bold", "color": PAPER, "va": "top", "ha": "right", "bbox": box}
+    pill = figure.text(right, 1 - 0.2 / height, text, **look)
+    extent = pill.get_window_extent(figure.canvas.get_renderer())
+    return right - (extent.width / figure.dpi + 0.22) / width
+
+
+def footer(figure, parts, left=0.16):
+    """Quiet lines at the bottom: where the numbers come from. Parts that do not fit in a line begin the next."""
+    width, height = figure.get_size_inches()
+    look = {"fontsize": 7.5, "color": MUTED, "va": "bottom", "ha": "left", "linespacing": 1.25}
+    line = figure.text(left / width, 0.08 / height, "", **look)
+    whole = ""
+    for part in parts:
+        line.set_text(whole.rpartition("\n")[2] + PART + part)
+        fits = line.get_window_extent(figure.canvas.get_renderer()).x1 < figure.bbox.width - 8
+        whole += (PART if fits and whole else "\n" if whole else "") + part
+    line.set_text(whole)
 
 
 def save(figure, path):

@@ -118,12 +118,18 @@ class Figures(RunFolderTest):
             self.assertIn(f"{cols} columns", said)
 
     def test_flags_of_the_manifest_are_shown_where_they_apply(self):
-        shout = "oversubscribed: ranks × blocks exceed the cores"
+        shout = "oversubscribed"
         self.assertNotIn(shout, words(self.one("time", rows_of())))
         self.assertIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": True})))
         self.assertIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": [2, 8]})))
         self.assertNotIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": [4, 8]})))
         self.assertIn("emulated device", words(self.one("overview", rows_of(), manifest={"emulated": True})))
+
+    def test_long_names_and_all_badges_stay_on_the_paper(self):
+        hardware = {"name": "A Processor With 64 Cores And A Very Long Marketing Name At 3.40 GHz", "device": "host"}
+        manifest = {"hardware": hardware, "oversubscribed": True, "emulated": True}
+        for stem, figure in self.figures(rows_of(blocks=(1, 2)), manifest=manifest).items():
+            self.assertEqual(inside(figure), [], stem)
 
     def test_cells_that_gave_nothing_are_counted(self):
         noise = __import__("random").Random(1)

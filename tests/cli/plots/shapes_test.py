@@ -74,7 +74,10 @@ class OddRuns(RunFolderTest):
         rows = rows_of()
         for name in ("vendor:openmpi/recursive_doubling", "a_variant_with_a_name_that_is_longer_than_the_margin", "zz"):
             rows += [dict(row, variant=name) for row in rows if row["variant"] == "mesh"]
-        self.draw(rows)
+        from figures_test import inside
+
+        for stem, figure in self.draw(rows).items():
+            self.assertEqual(inside(figure), [], stem)
 
     def test_many_variants_on_one_spot(self):
         rows = rows_of(("vendor", "mesh"), sizes=[1024])
