@@ -36,25 +36,29 @@ def find(value, name):
     return None
 
 
-def applies(flagged, ranks):
-    """A flag of the manifest: true for the run, or a list of the rank counts that it is true for."""
-    if isinstance(flagged, (list, tuple)):
-        return ranks is None and bool(flagged) or ranks in flagged
-    return str(flagged).lower() in ("true", "1", "yes")
+def flagged(run, name):
+    """A flag of the manifest, or what the records of the run say: true, or the rank counts that it is true for."""
+    said = find(run.manifest, name)
+    return run.oversubscribed if name == "oversubscribed" and not said else said
+
+
+def applies(value, ranks):
+    """Does a flag hold for this rank count (None: for anything of the run)?"""
+    if isinstance(value, (list, tuple)):
+        return ranks is None and bool(value) or ranks in value
+    return str(value).lower() in ("true", "1", "yes")
 
 
 def badges(run, ranks=None):
     """[(text, colour)] for what a reader must know before believing a figure. ranks None: anything of the run."""
-    return [(text, colour) for name, text, colour, _ in BADGES if applies(find(run.manifest, name), ranks)]
+    return [(text, colour) for name, text, colour, _ in BADGES if applies(flagged(run, name), ranks)]
 
 
 def source(run, cells=(), ranks=None):
     """The parts of a figure's footer: provenance, what the badges mean, what is not drawn."""
     parts = provenance(run)
     parts += [
-        f"{text}: {meaning}"
-        for name, text, _, meaning in BADGES
-        if meaning and applies(find(run.manifest, name), ranks)
+        f"{text}: {meaning}" for name, text, _, meaning in BADGES if meaning and applies(flagged(run, name), ranks)
     ]
     lost = trouble(cells)
     return parts + ([f"not drawn: {lost}"] if lost else [])
@@ -91,6 +95,8 @@ def group_conditions(group):
         parts.append(f"launch mode {group.launch_mode}")
     if group.epilogue != "none":
         parts.append(f"epilogue {group.epilogue}")
+    parts += ["back to back"] if group.mode == "throughput" else []
+    parts += [f"{group.cache} caches"] if group.cache != "rewritten" else []
     return ", ".join(parts)
 
 
@@ -100,6 +106,8 @@ def group_stem(group):
     parts += [group.launch_mode] if group.launch_mode != "eager" else []
     parts += [group.epilogue] if group.epilogue != "none" else []
     parts += [f"{group.cols}cols"] if group.cols else []
+    parts += [group.mode] if group.mode != "latency" else []
+    parts += [group.cache] if group.cache != "rewritten" else []
     return "-".join(parts)
 
 
@@ -115,6 +123,8 @@ def ranked_groups(run):
             group.memory != "registered",
             group.placement != "out_of_place",
             group.launch_mode != "eager",
+            group.mode != "latency",
+            group.cache != "rewritten",
             group.op != "sum",
             group.dtype != "f32",
             -len(sizes_of(cells)),

@@ -2,7 +2,7 @@
 
 import json
 
-MESSAGE_KEYS = ("message", "error", "reason", "detail", "note", "what")
+MESSAGE_KEYS = ("reason", "message", "error")
 
 
 def failure_notes(path):
@@ -30,6 +30,18 @@ def failure_notes(path):
                     note_key(record.get("plan") or {}, record.get("status"), (record.get("problem") or {}).get("count"))
                 ] = message
     return notes, records, unreadable
+
+
+def oversubscribed_ranks(path):
+    """The rank counts of records that were measured with more workers than cores. Only those lines are parsed."""
+    found = set()
+    if path.is_file():
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if '"oversubscribed":true' in line.replace(" ", ""):
+                    ranks = ((_parse(line) or {}).get("problem") or {}).get("ranks")
+                    found |= {ranks} if isinstance(ranks, int) else set()
+    return found
 
 
 def note_key(plan, status, count):

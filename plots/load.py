@@ -7,10 +7,12 @@ What must be there and is not, or is not what it claims to be, raises PlotsError
 import csv
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from errors import PlotsError, warn
+from journal import oversubscribed_ranks
+from model import Cell, Group, Plan, Rule
 
 REQUIRED_COLUMNS = ("collective", "dtype", "ranks", "variant", "status", "median_us")
 ELEMENT_BYTES = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2}
@@ -18,87 +20,16 @@ NOTE_COLUMNS = ("message", "error", "reason", "detail", "note")
 MAKE_ONE = "name the folder that attune sweep wrote"
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a collective is done."""
-
-    variant: str
-    blocks: int = 1
-    threads: int = 1
-    chunk_bytes: int = 0
-
-
-@dataclass(frozen=True, order=True)
-class Group:
-    """What a figure is about: every axis of a problem but its size. `cols` is 0 except in fused kernels."""
-
-    collective: str
-    dtype: str
-    op: str
-    ranks: int
-    placement: str
-    memory: str
-    launch_mode: str = "eager"
-    epilogue: str = "none"
-    cols: int = 0
-
-    @property
-    def fused(self):
-        return self.collective.endswith("rms_norm")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One row of summary.csv. Times in µs, rates in GB/s; None where nothing was measured."""
-
-    group: Group
-    plan: Plan
-    bytes: int
-    rows: int = 0
-    cols: int = 0
-    status: str = "ok"
-    samples: int = 0
-    rejected: int = 0
-    median: float = None
-    low: float = None
-    high: float = None
-    p5: float = None
-    p95: float = None
-    busbw: float = None
-    vendor: float = None
-    converged: bool = True
-    noisy: bool = False
-    count: int = 0
-    note: str = ""
-
-    @property
-    def timed(self):
-        """Right and measured: may be drawn as a time."""
-        return self.status == "ok" and self.median is not None and self.median > 0
-
-
-@dataclass(frozen=True)
-class Rule:
-    """From `min_bytes` up to the next rule, this plan holds."""
-
-    min_bytes: int
-    plan: Plan
-    time: float = None
-    low: float = None
-    high: float = None
-    vendor: float = None
-    confidence: str = ""
-
-
 @dataclass
 class Run:
-    """A run folder in memory. `rules` maps a Group (its epilogue always none) to its sorted rules."""
+    """A run folder in memory. `rules` maps a Group (mode and cache always the default) to its sorted rules."""
 
     path: Path
     manifest: dict
     cells: list
     table: dict = None
     rules: dict = field(default_factory=dict)
+    oversubscribed: tuple = ()  # rank counts that the journal or the summary calls so
 
     def groups(self):
         """Every group with its cells, sorted by its axes; a group without one timed cell is kept."""
@@ -108,8 +39,9 @@ class Run:
         return dict(sorted(found.items(), key=lambda item: item[0]))
 
     def rules_of(self, group):
-        """The rules that answer for this group; tables do not know epilogues."""
-        return self.rules.get(_without_epilogue(group), [])
+        """The rules that answer for this group: those of its epilogue, else those without one."""
+        asked = replace(group, mode="latency", cache="rewritten")
+        return self.rules.get(asked) or self.rules.get(replace(asked, epilogue="none"), [])
 
 
 def load_run(folder):
@@ -120,7 +52,9 @@ def load_run(folder):
     manifest = read_json(path / "manifest.json")
     cells = read_summary(path / "summary.csv")
     table = read_table(path / "table.json")
-    return Run(path, manifest, cells, table, table_rules(table, path / "table.json"))
+    crowded = oversubscribed_ranks(path / "journal.jsonl") | {cell.group.ranks for cell in cells if cell.oversubscribed}
+    rules = table_rules(table, path / "table.json")
+    return Run(path, manifest, cells, table, rules, tuple(sorted(crowded)))
 
 
 def read_json(path):
@@ -171,88 +105,97 @@ def read_table(path):
 
 
 def table_rules(table, path):
-    """The rules of a dispatch table by group."""
-    result = {}
+    """The rules of a dispatch table by group; of several numerics classes, rank_order is what is used by default."""
+    result, classes = {}, {}
     for index, entry in enumerate((table or {}).get("tables", [])):
         try:
-            group = Group(
-                entry["collective"],
-                entry["dtype"],
-                entry.get("op", "sum"),
-                int(entry["ranks"]),
-                entry.get("placement", "out_of_place"),
-                entry.get("memory", "registered"),
-                entry.get("launch_mode", "eager"),
-                "none",
-                int(entry.get("cols") or 0),
-            )
+            group = _table_group(entry)
+            if classes.get(group) == "rank_order":
+                continue
+            classes[group] = entry.get("numerics", "rank_order")
             result[group] = sorted((_rule(rule) for rule in entry["rules"]), key=lambda rule: rule.min_bytes)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise PlotsError(
-                f"malformed entry ({error!r})", f"{path}#/tables/{index}", "write it again with attune tune"
-            ) from error
+            place = f"{path}#/tables/{index}"
+            raise PlotsError(f"malformed entry ({error!r})", place, "write it again with attune tune") from error
     return result
+
+
+def _table_group(entry):
+    return Group(
+        entry["collective"],
+        entry["dtype"],
+        entry.get("op", "sum"),
+        int(entry["ranks"]),
+        entry.get("placement", "out_of_place"),
+        entry.get("memory", "registered"),
+        entry.get("launch_mode", "eager"),
+        entry.get("epilogue", "none"),
+        int(entry.get("cols") or 0),
+    )
 
 
 def _rule(rule):
     low, high = (list(rule.get("ci_us") or []) + [None, None])[:2]
-    plan = Plan(
-        rule["variant"], int(rule.get("blocks") or 1), int(rule.get("threads") or 1), int(rule.get("chunk_bytes") or 0)
-    )
+    count = lambda name, default: int(rule.get(name) or default)
     return Rule(
         int(rule["min_bytes"]),
-        plan,
-        rule.get("time_us"),
+        Plan(rule["variant"], count("blocks", 1), count("threads", 1), count("chunk_bytes", 0)),
+        rule.get("time_us") or None,
         low,
         high,
-        rule.get("vendor_us"),
+        rule.get("vendor_us") or None,
         str(rule.get("confidence") or ""),
+        count("at_bytes", rule["min_bytes"]),
     )
 
 
-def _without_epilogue(group):
-    return Group(**{**group.__dict__, "epilogue": "none"})
-
-
-def _cell(row):
-    """A Cell from one row of strings; ValueError names the column that is not a number."""
-    integer = lambda name, default=0: int(number(row, name, default))
+def _group(row):
     fused = row["collective"].endswith("rms_norm")
-    group = Group(
+    return Group(
         row["collective"],
         row["dtype"],
         row.get("op") or "sum",
-        integer("ranks"),
+        integer(row, "ranks"),
         row.get("placement") or "out_of_place",
         row.get("memory") or "registered",
         row.get("launch_mode") or "eager",
         row.get("epilogue") or "none",
-        integer("cols") if fused else 0,
+        integer(row, "cols") if fused else 0,
+        row.get("mode") or "latency",
+        row.get("cache") or "rewritten",
     )
-    plan = Plan(row["variant"], integer("blocks", 1), integer("threads", 1), integer("chunk_bytes"))
+
+
+def _cell(row):
+    """A Cell from one row of strings; ValueError names the column that is not a number."""
     median = number(row, "median_us")
-    size = integer("bytes", integer("count") * ELEMENT_BYTES.get(row["dtype"], 1))
     return Cell(
-        group,
-        plan,
-        size,
-        integer("rows"),
-        integer("cols"),
-        row["status"] or "failed",
-        integer("samples"),
-        integer("rejected"),
-        median,
-        number(row, "ci_low_us", median),
-        number(row, "ci_high_us", median),
-        number(row, "p5_us"),
-        number(row, "p95_us"),
-        number(row, "busbw_gbs"),
-        number(row, "vendor_us"),
-        flag(row, "converged", True),
-        flag(row, "noisy", False),
-        integer("count"),
-        next((row[name] for name in NOTE_COLUMNS if row.get(name)), ""),
+        group=_group(row),
+        plan=Plan(row["variant"], integer(row, "blocks", 1), integer(row, "threads", 1), integer(row, "chunk_bytes")),
+        bytes=integer(row, "bytes", integer(row, "count") * ELEMENT_BYTES.get(row["dtype"], 1)),
+        rows=integer(row, "rows"),
+        cols=integer(row, "cols"),
+        status=row["status"] or "failed",
+        samples=integer(row, "samples"),
+        rejected=integer(row, "rejected"),
+        median=median,
+        low=number(row, "ci_low_us", median),
+        high=number(row, "ci_high_us", median),
+        p5=number(row, "p5_us"),
+        p95=number(row, "p95_us"),
+        busbw=number(row, "busbw_gbs"),
+        vendor=number(row, "vendor_us"),
+        converged=flag(row, "converged", True),
+        noisy=flag(row, "noisy", False),
+        oversubscribed=flag(row, "oversubscribed", False),
+        count=integer(row, "count"),
+        note=next((row[name] for name in NOTE_COLUMNS if row.get(name)), ""),
     )
+
+
+def integer(row, name, default=0):
+    """A whole number of a row, `default` where there is none."""
+    return int(number(row, name, default))
 
 
 def number(row, name, default=None):

@@ -101,7 +101,7 @@ def rules(run, palette, _kind):
     for index, (group, listed) in enumerate(sorted(run.rules.items(), key=place)):
         name = f"{facts.group_title(group)}, {facts.group_conditions(group)}: {plural(len(listed), 'rule')}"
         parts.append(folded(name, rules_table(listed, palette), opened=index == 0))
-    note = "A rule holds from its size up to the next. Gain: the vendor's time over the rule's, where the rule starts."
+    note = "A rule holds from its size up to the next. Times are those at the first measured size in its range."
     return joined([heading("rules"), tag("p", note, class_="muted"), *parts])
 
 

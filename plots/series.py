@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from load import Cell, Plan
+from model import Cell, Plan
 
 VENDOR = "vendor"
 

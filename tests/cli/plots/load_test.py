@@ -1,6 +1,7 @@
 """Proves that a run folder is read for what it holds, and refused with one line that names the fault."""
 
 import json
+from dataclasses import replace
 
 from context import RunFolderTest, main, rows_of
 
@@ -76,6 +77,33 @@ class Load(RunFolderTest):
         cell = load_run(run).cells[0]
         self.assertEqual((cell.low, cell.high), (cell.median, cell.median))
         self.assertEqual((cell.group.placement, cell.group.memory, cell.plan.blocks), ("out_of_place", "registered", 1))
+
+    def test_tables_of_an_epilogue_and_of_several_numerics_classes(self):
+        folder = self.write(rows_of())
+        table = json.loads((folder / "table.json").read_text())
+        entry = table["tables"][0]
+        rule = {"min_bytes": 0, "variant": "ring", "time_us": 0}
+        table["tables"] = [
+            {**entry, "numerics": "per_hop", "rules": [rule]},
+            entry,
+            {**entry, "numerics": "in_switch", "rules": [rule]},
+            {**entry, "epilogue": "relu", "rules": [rule]},
+        ]
+        (folder / "table.json").write_text(json.dumps(table))
+        run = load_run(folder)
+        group = next(iter(run.groups()))
+        self.assertNotEqual(run.rules_of(group)[0].plan.variant, "ring")
+        self.assertEqual(run.rules_of(replace(group, epilogue="relu"))[0].plan.variant, "ring")
+        self.assertIsNone(run.rules_of(replace(group, epilogue="relu"))[0].time)
+        self.assertEqual(run.rules_of(replace(group, epilogue="bias")), run.rules_of(group))
+        self.assertEqual(run.rules_of(replace(group, cache="hot", mode="throughput")), run.rules_of(group))
+
+    def test_oversubscribed_records_are_found_in_the_journal(self):
+        folder = self.write(rows_of())
+        self.assertEqual(load_run(folder).oversubscribed, ())
+        with open(folder / "journal.jsonl", "a", encoding="utf-8") as file:
+            file.write('{"problem":{"ranks":8},"oversubscribed":true,"crc":"0"}\n{"oversubscribed":true,"pro')
+        self.assertEqual(load_run(folder).oversubscribed, (8,))
 
     def test_values_that_are_no_numbers_are_absent(self):
         rows = rows_of()

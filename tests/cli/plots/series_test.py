@@ -7,7 +7,7 @@ from context import main
 
 import units
 from draw.labels import spread
-from load import Cell, Group, Plan, Rule
+from model import Cell, Group, Plan, Rule
 from series import bands, best_per_size, block_sweep, gain, rule_at, swept_variants, tuned_cells, vendor_cells
 
 GROUP = Group("allreduce", "f32", "sum", 2, "out_of_place", "registered")

@@ -127,8 +127,10 @@ class OddRuns(RunFolderTest):
     def test_graph_mode_and_epilogues_are_groups_of_their_own(self):
         rows = rows_of(group=F32)
         rows += [dict(row, launch_mode="graph") for row in rows] + [dict(row, epilogue="relu") for row in rows]
+        rows += [dict(row, mode="throughput", cache="hot") for row in rows if row["launch_mode"] == "graph"]
         stems = [stem for stem in self.draw(rows) if stem.endswith("time")]
-        self.assertEqual(len(stems), 3)
+        self.assertEqual(len(stems), 4)
+        self.assertTrue(any(stem.endswith("-graph-throughput-hot-time") for stem in stems))
         self.assertTrue(any("-graph-" in stem for stem in stems) and any("-relu-" in stem for stem in stems))
 
 

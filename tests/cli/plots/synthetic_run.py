@@ -202,7 +202,7 @@ def write(folder, rows=None, manifest=None, table=True):
     rows = all_rows() if rows is None else rows
     (folder / "manifest.json").write_text(json.dumps({**MANIFEST, **(manifest or {})}, indent=1), encoding="utf-8")
     with open(folder / "summary.csv", "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS)
+        writer = csv.DictWriter(file, list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)])))
         writer.writeheader()
         writer.writerows(rows)
     if table:
