@@ -34,6 +34,7 @@ struct Rule {
   double time_us = 0;
   std::array<double, 2> ci_us{0, 0};  ///< 99 % interval of the median.
   double vendor_us = 0;
+  Bytes at_bytes = 0;  ///< The size at which these times were measured: the first one in the rule's range.
   Confidence confidence = Confidence::none;
   Index samples = 0;  ///< Timed calls behind time_us.
   int launches = 0;   ///< Separate launches that they come from.

@@ -70,9 +70,9 @@ void check_plan(const JsonObject& rule, const Plan& plan, DeviceKind device, con
 }
 
 Rule read_rule(const Json& value, const std::string& pointer, DeviceKind device, const TableLimits& limits) {
-  static constexpr std::array<std::string_view, 11> known{"min_bytes",   "variant", "blocks",  "threads",
-                                                          "chunk_bytes", "time_us", "ci_us",   "vendor_us",
-                                                          "confidence",  "samples", "launches"};
+  static constexpr std::array<std::string_view, 12> known{"at_bytes",  "min_bytes",   "variant", "blocks",
+                                                          "threads",   "chunk_bytes", "time_us", "ci_us",
+                                                          "vendor_us", "confidence",  "samples", "launches"};
   const JsonObject object(value, pointer, known);
   Rule rule{.min_bytes = object.integer("min_bytes", 0, any_integer),
             .plan = {.variant = object.text("variant"),
@@ -82,6 +82,7 @@ Rule read_rule(const Json& value, const std::string& pointer, DeviceKind device,
             .time_us = object.number("time_us", 0, longest_us, 0),
             .ci_us = read_interval(object),
             .vendor_us = object.number("vendor_us", 0, longest_us, 0),
+            .at_bytes = object.integer("at_bytes", 0, any_integer, 0),
             .confidence = object.word<Confidence>("confidence", Confidence::none),
             .samples = object.integer("samples", 0, any_integer, 0),
             .launches = static_cast<int>(object.integer("launches", 0, 1 << 30, 0))};
@@ -170,6 +171,7 @@ Json to_json(const Rule& rule) {
   if (rule.time_us > 0) json["time_us"] = rule.time_us;
   if (rule.ci_us[1] > 0) json["ci_us"] = rule.ci_us;
   if (rule.vendor_us > 0) json["vendor_us"] = rule.vendor_us;
+  if (rule.at_bytes > 0) json["at_bytes"] = rule.at_bytes;
   if (rule.confidence != Confidence::none) json["confidence"] = name_of(rule.confidence);
   if (rule.samples > 0) json["samples"] = rule.samples;
   if (rule.launches > 0) json["launches"] = rule.launches;

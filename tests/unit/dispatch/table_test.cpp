@@ -160,6 +160,7 @@ TEST(Table, WhatIsWrittenPassesTheSchema) {
   Table table = parse_table(example().dump(), "t.json", limits);
   table.tables[0].key.epilogue = EpilogueKind::bias;
   table.tables[0].rules[0].samples = 40;
+  table.tables[0].rules[0].at_bytes = 64;
   table.tables[0].rules[0].launches = 3;
   EXPECT_EQ(schema.fault(Json::parse(to_text(table))).value_or("ok"), "ok");
 }

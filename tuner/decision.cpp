@@ -1,0 +1,163 @@
+#include "tuner/decision.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+namespace attune::tuner {
+namespace {
+
+const std::string vendor_name = "vendor";
+
+struct Eligible {
+  const Cell* cell;
+  PlanFacts facts;
+};
+
+std::vector<Eligible> eligible_of(const SizeCells& size, const Excluded& excluded, const FactsOf& facts,
+                                  Numerics allowed) {
+  std::vector<Eligible> eligible;
+  for (const Cell& cell : size.cells) {
+    const auto known = facts(cell.plan);
+    if (cell.usable() && !excluded.contains(cell.plan) && known && admits(allowed, known->numerics))
+      eligible.push_back({&cell, *known});
+  }
+  return eligible;
+}
+
+/// Once anything was measured afresh only fresh times decide; the vendor always takes part.
+bool contends(const Cell& cell, bool any_fresh) { return cell.fresh || !any_fresh || cell.plan.variant == vendor_name; }
+
+/// The fastest contender: least median, then whatever beats it in paired rounds (drift between rounds cancels there).
+const Cell* fastest_of(const std::vector<Eligible>& eligible, bool any_fresh, double confidence) {
+  const Cell* best = nullptr;
+  double least = 0;
+  for (const Eligible& candidate : eligible) {
+    if (!contends(*candidate.cell, any_fresh)) continue;
+    const double time = time_of(*candidate.cell, confidence).median_us;
+    if (best == nullptr || time < least) best = candidate.cell, least = time;
+  }
+  for (std::size_t round = 0; round < eligible.size(); ++round) {
+    const Cell* better = nullptr;
+    double ratio = 1;
+    for (const Eligible& candidate : eligible) {
+      if (candidate.cell == best || !contends(*candidate.cell, any_fresh)) continue;
+      const double other = compare(*candidate.cell, *best, confidence).ratio;
+      if (other < ratio) better = candidate.cell, ratio = other;
+    }
+    if (better == nullptr) break;
+    best = better;
+  }
+  return best;
+}
+
+Confidence confidence_of(const Cell& cell) {
+  if (cell.noisy || cell.oversubscribed || !cell.converged) return Confidence::low;
+  return cell.launches > 1 || cell.fresh ? Confidence::high : Confidence::medium;
+}
+
+Candidate candidate_of(const Eligible& eligible, const Cell& best, const Cell* vendor, bool any_fresh,
+                       double confidence) {
+  const Cell& cell = *eligible.cell;
+  Candidate candidate{.plan = cell.plan,
+                      .complexity = eligible.facts.complexity,
+                      .loss = &cell == &best ? 0 : std::max(0.0, compare(cell, best, confidence).ratio - 1),
+                      .contends = contends(cell, any_fresh),
+                      .beats_vendor = vendor == nullptr,
+                      .confidence = confidence_of(cell),
+                      .time = time_of(cell, confidence)};
+  if (vendor != nullptr && &cell != vendor) {
+    const Comparison comparison = compare(cell, *vendor, confidence);
+    candidate.beats_vendor = comparison.surely_less();
+    candidate.to_vendor = comparison.ratio;
+    candidate.confidence = std::min(candidate.confidence, confidence_of(*vendor));
+  }
+  return candidate;
+}
+
+/// Order of preference within a tie.
+auto preference(const Candidate& candidate) {
+  return std::tuple(candidate.plan.blocks, candidate.complexity, candidate.plan.threads, candidate.loss);
+}
+
+struct Pick {
+  const Candidate* candidate;
+  const char* why;
+};
+
+Pick pick(const std::vector<Candidate>& candidates, const DecisionOptions& options) {
+  const bool fewest_blocks = options.objective == Objective::blocks;
+  const double band = fewest_blocks ? options.slack : options.tie;
+  const Candidate* vendor = nullptr;
+  const Candidate* best = nullptr;
+  bool beaten = false;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.contends) continue;
+    if (candidate.plan.variant == vendor_name) vendor = &candidate;
+    const bool fit = candidate.loss <= band && candidate.beats_vendor;
+    beaten = beaten || (fit && candidate.loss <= options.tie);
+    if (fit && (best == nullptr || preference(candidate) < preference(*best))) best = &candidate;
+  }
+  if (vendor != nullptr && best != nullptr && vendor->loss <= band &&
+      (!fewest_blocks || vendor->plan.blocks <= best->plan.blocks))
+    return {vendor, "the vendor is within the tie"};
+  if (vendor != nullptr && !beaten)
+    return {vendor, vendor->loss > 0 ? "nothing beats the vendor beyond the noise" : "the vendor is fastest"};
+  if (best == nullptr) return {nullptr, ""};
+  if (best->loss == 0) return {best, "fastest"};
+  return {best, fewest_blocks ? "fewest blocks within the slack" : "within the tie, with fewer blocks or simpler"};
+}
+
+}  // namespace
+
+Excluded::Excluded(const KeyCells& key) {
+  for (const SizeCells& size : key.sizes)
+    for (const Cell& cell : size.cells) {
+      if (cell.status == CellStatus::ok || cell.status == CellStatus::unsupported) continue;
+      const bool wrong = cell.status == CellStatus::wrong;
+      const bool fresh = wrong ? variants_.insert(cell.plan.variant).second : plans_.insert(cell.plan).second;
+      if (fresh)
+        reasons_.push_back((wrong ? cell.plan.variant : to_string(cell.plan)) + " is out: " +
+                           std::string(name_of(cell.status)) + " at " + std::to_string(size.problem.bytes()) +
+                           " bytes" + (cell.reason.empty() ? "" : " (" + cell.reason + ")"));
+    }
+}
+
+const Candidate* Decision::find(const Plan& plan) const {
+  const auto found = std::ranges::find(candidates, plan, &Candidate::plan);
+  return found == candidates.end() ? nullptr : &*found;
+}
+
+std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, const FactsOf& facts,
+                               const DecisionOptions& options) {
+  const std::vector<Eligible> eligible = eligible_of(size, excluded, facts, options.numerics);
+  const bool any_fresh = std::ranges::any_of(eligible, [](const Eligible& one) { return one.cell->fresh; });
+  const Cell* best = fastest_of(eligible, any_fresh, options.confidence);
+  if (best == nullptr) return std::nullopt;
+  const Cell* vendor = nullptr;
+  for (const Eligible& one : eligible)
+    if (one.cell->plan.variant == vendor_name && (vendor == nullptr || one.cell->fresh)) vendor = one.cell;
+
+  Decision decision{.problem = size.problem, .bytes = size.problem.bytes()};
+  for (const Eligible& one : eligible)
+    decision.candidates.push_back(candidate_of(one, *best, vendor, any_fresh, options.confidence));
+  std::ranges::stable_sort(decision.candidates, {}, &Candidate::loss);
+  const Pick picked = pick(decision.candidates, options);
+  if (picked.candidate == nullptr) return std::nullopt;
+  decision.chosen = picked.candidate->plan;
+  decision.why = picked.why;
+  const Cell& chosen = *size.find(decision.chosen);
+  if (vendor != nullptr) {
+    decision.vendor_us = time_of(*vendor, options.confidence).median_us;
+    if (vendor != &chosen) decision.to_vendor = compare(chosen, *vendor, options.confidence);
+  }
+  for (const Candidate& candidate : decision.candidates)
+    if (candidate.plan != decision.chosen && candidate.contends && !decision.runner_up) {
+      decision.runner_up = candidate.plan;
+      decision.to_runner_up = compare(chosen, *size.find(candidate.plan), options.confidence);
+    }
+  return decision;
+}
+
+}  // namespace attune::tuner
