@@ -231,7 +231,10 @@ void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, i
   with_dtype(call.dtype, [&]<class T>() {
     const auto epilogue = make_epilogue<T>(call, size(), base);
     launch.epilogue = &epilogue;
-    choose_kernel(local_kernels(), call, ranks)(launch, 0);
+    // Compiled averages divide by the inputs they sum: right only where those are the whole team's.
+    const auto& table = local_kernels();
+    const auto d = static_cast<std::size_t>(call.dtype);
+    (ranks == size() ? choose_kernel(table, call, ranks) : table.any[d])(launch, 0);
   });
 }
 

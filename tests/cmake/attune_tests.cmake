@@ -25,6 +25,7 @@ set(attune_test_environment
 # The ranks of an MPI test share one GoogleTest main.
 add_library(attune_mpi_main STATIC support/mpi_main.cpp)
 target_link_libraries(attune_mpi_main PUBLIC MPI::MPI_C GTest::gtest PRIVATE attune_options)
+target_compile_definitions(attune_mpi_main PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
 function(attune_require_test_words name)
   foreach(word LABELS TIMEOUT MEMORY)

@@ -1,0 +1,49 @@
+#include "property.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "random.h"
+
+namespace attune::conformance {
+
+namespace {
+constexpr int cases_per_communicator = 50;
+
+/// More bytes where there are fewer ranks: the memory and time of a test are bounded.
+Bytes most_bytes_of(int ranks) { return ranks <= 3 ? 4 * 1000003 : Bytes{1} << 18; }
+
+Options options_of(Random& random) {
+  Options options;
+  options.table = "none";
+  options.timeout_s = 120;
+  options.scratch_bytes = random.pick<Bytes>({8192, 65536, 1 << 20});
+  options.first_epoch = random.pick<std::uint32_t>({0, 0xFFFFFFFFU, 0xFFFFFF00U, 0x7FFFFFF0U});
+  return options;
+}
+}  // namespace
+
+std::string run_random_cases(Crew& crew, std::uint64_t seed, int cases) {
+  Choices choices{variants_to_test(crew.has_vendor()), crew.ranks(), most_bytes_of(crew.ranks())};
+  const auto only = static_cast<int>(from_environment("ATTUNE_TEST_ONLY", static_cast<std::uint64_t>(-1)));
+  std::string failures;
+  for (int first = 0; first < cases && failures.size() < 2000; first += cases_per_communicator) {
+    Random random(mix(seed, static_cast<std::uint64_t>(first)));
+    auto comm = crew.communicator(options_of(random));
+    Arena arena(comm, choices.most_bytes);
+    for (int number = first; number < std::min(cases, first + cases_per_communicator); ++number) {
+      if (only >= 0 && only != number) continue;
+      const Case c = draw(mix(seed, static_cast<std::uint64_t>(number + crew.ranks() * 1000000)), choices);
+      std::uint64_t hash = 0;
+      const auto mine = run(c, comm, arena, hash);
+      const auto error = crew.first_error(mine, hash);
+      if (error.empty()) continue;
+      failures +=
+          fmt::format("{}\n  {}\n  again: ATTUNE_TEST_SEED={} ATTUNE_TEST_ONLY={}\n", error, describe(c), seed, number);
+    }
+  }
+  return failures;
+}
+
+}  // namespace attune::conformance
