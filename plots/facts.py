@@ -4,6 +4,14 @@ from palette import BAD
 from series import sizes_of
 from units import plural, words
 
+FIGURES = {
+    "overview": "time and gain by message size",
+    "time": "time over message size",
+    "gain": "gain over the vendor",
+    "busbw": "bus bandwidth over message size",
+    "heat": "blocks by size",
+    "fused": "unfused over fused time",
+}
 BADGES = (
     ("oversubscribed", "oversubscribed", BAD, "ranks × blocks exceed the cores"),
     ("emulated", "emulated device", "#6F42C1", ""),

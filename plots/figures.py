@@ -6,14 +6,15 @@ python3 plots/figures.py runs/today --only overview    the overview alone
 """
 
 import argparse
-import fnmatch
+from functools import partial
 from pathlib import Path
 
 from errors import PlotsError, guarded
+from facts import FIGURES
 from load import load_run
 from units import plural
 
-KINDS = ("overview", "time", "gain", "busbw", "heat", "fused")
+KINDS = tuple(FIGURES)
 FORMATS = ("png", "svg", "pdf")
 
 
@@ -47,44 +48,13 @@ def _list(text, allowed, option):
     return values
 
 
-def figures_of(run, palette, kinds=KINDS, pattern="*"):
-    """Yields (file stem, figure) for everything that the run has data for, in a fixed order."""
-    import compose
-    import facts
-    from draw.overview import overview
+def save_all(figure, task, folder, formats):
+    """Writes one figure in every format and returns how many files that were."""
+    from draw.style import save
 
-    makers = {
-        "time": compose.time_figure,
-        "gain": compose.gain_figure,
-        "busbw": compose.bandwidth_figure,
-        "heat": compose.heat_figure,
-    }
-    if "overview" in kinds:
-        yield "overview", overview(run, palette)
-    for group, cells in facts.ranked_groups(run):
-        if not fnmatch.fnmatch(facts.group_stem(group), pattern):
-            continue
-        for kind in (kind for kind in kinds if kind in makers):
-            figure = makers[kind](run, group, cells, palette)
-            if figure is not None:
-                yield f"{facts.group_stem(group)}-{kind}", figure
-    if "fused" in kinds:
-        for stem, members in fused_families(run, pattern).items():
-            figure = compose.fused_figure(run, members, palette)
-            if figure is not None:
-                yield f"{stem}-fused", figure
-
-
-def fused_families(run, pattern="*"):
-    """{stem: [(group, cells)]}: fused groups that differ in cols alone."""
-    import facts
-
-    families = {}
-    for group, cells in run.groups().items():
-        if group.fused and fnmatch.fnmatch(facts.group_stem(group), pattern):
-            whole = type(group)(**{**group.__dict__, "cols": 0})
-            families.setdefault(facts.group_stem(whole), []).append((group, cells))
-    return families
+    for kind in formats:
+        save(figure, folder / f"{task.stem}.{kind}")
+    return len(formats)
 
 
 def main(arguments=None):
@@ -93,15 +63,13 @@ def main(arguments=None):
     run = load_run(options.run)
     if not run.cells:
         raise PlotsError("summary.csv holds no cell", str(run.path), "run attune sweep until something was measured")
-    from draw.style import save
+    from drawing import draw_all, tasks_of
     from palette import Palette
 
     options.out.mkdir(parents=True, exist_ok=True)
-    written = 0
-    for stem, figure in figures_of(run, Palette(), options.only, options.group):
-        for kind in options.format:
-            save(figure, options.out / f"{stem}.{kind}")
-            written += 1
+    finish = partial(save_all, folder=options.out, formats=options.format)
+    tasks = tasks_of(run, options.only, options.group)
+    written = sum(count for _, count in draw_all(run, Palette(), tasks, finish))
     if written == 0:
         raise PlotsError(
             f"nothing to draw for --only {','.join(options.only)} --group {options.group}",

@@ -30,13 +30,16 @@ class Run:
     table: dict = None
     rules: dict = field(default_factory=dict)
     oversubscribed: tuple = ()  # rank counts that the journal or the summary calls so
+    _groups: dict = field(default_factory=dict, repr=False)
 
     def groups(self):
         """Every group with its cells, sorted by its axes; a group without one timed cell is kept."""
-        found = {}
-        for cell in self.cells:
-            found.setdefault(cell.group, []).append(cell)
-        return dict(sorted(found.items(), key=lambda item: item[0]))
+        if not self._groups:
+            found = {}
+            for cell in self.cells:
+                found.setdefault(cell.group, []).append(cell)
+            self._groups = dict(sorted(found.items(), key=lambda item: item[0]))
+        return self._groups
 
     def rules_of(self, group):
         """The rules that answer for this group: those of its epilogue, else those without one."""

@@ -1,9 +1,10 @@
 """The parts of the report, top to bottom. Each takes (run, palette, picture kind) and returns HTML."""
 
 import json
+from functools import partial
 
 import facts
-from figures import figures_of
+from drawing import draw_all, tasks_of
 from journal import failure_notes, note_key
 from markup import facts_list, folded, joined, picture, swatch, table, tag
 from series import gains, tuned_cells, vendor_cells
@@ -19,13 +20,6 @@ SECTIONS = (
     ("method", "How it was measured"),
     ("machine", "Machine and software"),
 )
-FIGURE_NAMES = {
-    "time": "time over message size",
-    "gain": "gain over the vendor",
-    "busbw": "bus bandwidth over message size",
-    "heat": "blocks by size",
-    "fused": "unfused over fused time",
-}
 
 
 def heading(anchor):
@@ -83,12 +77,19 @@ def tuned_points(run):
     return [p for group, cells in groups for p in gains(tuned_cells(cells, run.rules_of(group)), vendor_cells(cells))]
 
 
+def pictures(run, palette, kind, kinds):
+    """[(task, picture)] of all figures of these kinds."""
+    tasks = tasks_of(run, kinds)
+    return list(draw_all(run, palette, tasks, partial(pictured, kind=kind)))
+
+
+def pictured(figure, task, kind):
+    return picture(figure, kind, f"{task.stem}: {facts.FIGURES[task.kind]}")
+
+
 def overview(run, palette, kind):
     """The figure of the README."""
-    figures = figures_of(run, palette, ("overview",))
-    return joined(
-        [heading("overview"), *(picture(figure, kind, "Time and gain by message size") for _, figure in figures)]
-    )
+    return joined([heading("overview"), *(shown for _, shown in pictures(run, palette, kind, ("overview",)))])
 
 
 def rules(run, palette, _kind):
@@ -135,27 +136,17 @@ def rules_table(listed, palette):
 
 
 def figures(run, palette, kind):
-    """A fold for each group with its figures."""
-    folds, current, pictures = [], None, []
-    drawn = figures_of(run, palette, ("time", "gain", "busbw", "heat"))
-    for stem, figure in drawn:
-        group, _, name = stem.rpartition("-")
-        if group != current and pictures:
-            folds.append((current, pictures))
-            pictures = []
-        current = group
-        pictures.append(picture(figure, kind, f"{group}: {FIGURE_NAMES[name]}"))
-    folds += [(current, pictures)] if pictures else []
-    names = {
-        facts.group_stem(group): f"{facts.group_title(group)}, {facts.group_conditions(group)}"
-        for group in run.groups()
-    }
-    fused = [
-        picture(figure, kind, f"{stem}: {FIGURE_NAMES['fused']}")
-        for stem, figure in figures_of(run, palette, ("fused",))
-    ]
+    """A fold for each group with its figures, the fused kernels' ratios first."""
+    folds, fused = {}, []
+    for task, shown in pictures(run, palette, kind, ("time", "gain", "busbw", "heat", "fused")):
+        if task.kind == "fused":
+            fused.append(shown)
+        else:
+            folds.setdefault(task.groups[0], []).append(shown)
     parts = [folded("Fused against unfused", *fused, opened=True)] if fused else []
-    parts += [folded(names[stem], *shown, opened=index == 0) for index, (stem, shown) in enumerate(folds)]
+    for index, (group, shown) in enumerate(folds.items()):
+        name = f"{facts.group_title(group)}, {facts.group_conditions(group)}"
+        parts.append(folded(name, *shown, opened=index == 0))
     return joined([heading("figures"), *parts])
 
 

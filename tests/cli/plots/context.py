@@ -38,6 +38,16 @@ class RunFolderTest(unittest.TestCase):
         return code, out.getvalue(), err.getvalue()
 
 
+def figures_of(run, kinds=None):
+    """{file stem: figure} of a run, drawn in this process."""
+    from drawing import draw, tasks_of
+    from facts import FIGURES
+    from palette import Palette
+
+    drawn = {task.stem: draw(run, Palette([]), task) for task in tasks_of(run, kinds or tuple(FIGURES))}
+    return {stem: figure for stem, figure in drawn.items() if figure is not None}
+
+
 def rows_of(variants=("vendor", "mesh", "two_shot_write"), sizes=None, blocks=(1,), group=F32, seed=3):
     """Rows of one group."""
     import random

@@ -2,10 +2,9 @@
 
 import itertools
 
-from context import RunFolderTest, main, rows_of
+from context import RunFolderTest, figures_of, main, rows_of
 
 import synthetic_run
-from figures import figures_of
 from load import load_run
 from palette import Palette
 
@@ -50,7 +49,7 @@ def undrawn(figure):
 class Figures(RunFolderTest):
     def figures(self, rows=None, kinds=("time", "gain", "busbw", "heat", "fused", "overview"), **options):
         run = load_run(self.write(rows, **options))
-        return {stem: figure for stem, figure in figures_of(run, Palette([]), kinds)}
+        return figures_of(run, kinds)
 
     def one(self, kind, rows, **options):
         found = self.figures(rows, (kind,), **options)

@@ -1,22 +1,19 @@
 """Proves that no odd run folder stops the figures: each is drawn, or refused with a line."""
 
-from context import F32, RunFolderTest, main, rows_of
+from context import F32, RunFolderTest, figures_of, main, rows_of
 
 import synthetic_run
-from figures import KINDS, figures_of
 from figures import main as figures_main
 from load import load_run
-from palette import Palette
 
 
 class OddRuns(RunFolderTest):
     def draw(self, rows, **options):
         """Draws everything, to the last pixel."""
         run = load_run(self.write(rows, **options))
-        found = {}
-        for stem, figure in figures_of(run, Palette([]), KINDS):
+        found = figures_of(run)
+        for figure in found.values():
             figure.canvas.draw()
-            found[stem] = figure
         self.assertIn("overview", found)
         return found
 
@@ -88,7 +85,7 @@ class OddRuns(RunFolderTest):
         folder = self.write(rows_of())
         table = (folder / "table.json").read_text().replace('"blocks": 1', '"blocks": 77')
         (folder / "table.json").write_text(table)
-        for _, figure in figures_of(load_run(folder), Palette([]), KINDS):
+        for figure in figures_of(load_run(folder)).values():
             figure.canvas.draw()
 
     def test_fifty_rules_and_a_rule_beyond_the_sizes(self):
@@ -102,7 +99,7 @@ class OddRuns(RunFolderTest):
             for k in range(80)
         ]
         (folder / "table.json").write_text(json.dumps(table))
-        for _, figure in figures_of(load_run(folder), Palette([]), KINDS):
+        for figure in figures_of(load_run(folder)).values():
             figure.canvas.draw()
 
     def test_extreme_ratios_and_sizes(self):
