@@ -93,6 +93,17 @@ def rule_faults(path, text):
             yield searched.count("\n", 0, match.start()) + 1, fault
 
 
+def first_include_faults(path, text):
+    """A source file that does not begin with its own header: nothing else proves that the header stands alone."""
+    header = path.with_suffix(".h")
+    if path.suffix not in (".cpp", ".cu") or not (ROOT / header).is_file():
+        return
+    first = re.search(r'^\s*#\s*include\s*[<"]([^">]+)[">]', text, re.MULTILINE)
+    if first is None or not str(header).endswith(first.group(1)):
+        line = text.count("\n", 0, first.start()) + 1 if first else 1
+        yield line, f"does not include {header.name} first: a header shows in its own source file that it stands alone"
+
+
 def without_lambdas(code):
     """The code with the bodies of lambdas blanked out (a `return` in one does not leave the function)."""
     result, position = list(code), 0
@@ -135,7 +146,7 @@ def main():
             print(f"{path}:1: belongs to no layer: {ORDER}")
             faults += 1
             continue
-        for check in (order_faults, rule_faults, early_returns):
+        for check in (order_faults, rule_faults, first_include_faults, early_returns):
             for number, fault in check(path, text):
                 print(f"{path}:{number}: {fault}")
                 faults += 1

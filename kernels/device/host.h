@@ -93,7 +93,13 @@ struct View {
     Quad quad[host_pack_bytes / 16];
     std::memcpy(quad, &pack, sizeof quad);
 #pragma GCC unroll 4
-    for (int k = 0; k < host_pack_bytes / 16; ++k) __builtin_ia32_movntdq(reinterpret_cast<Quad*>(to) + k, quad[k]);
+    for (int k = 0; k < host_pack_bytes / 16; ++k) {
+#ifdef __clang__
+      __builtin_nontemporal_store(quad[k], reinterpret_cast<Quad*>(to) + k);
+#else
+      __builtin_ia32_movntdq(reinterpret_cast<Quad*>(to) + k, quad[k]);
+#endif
+    }
 #else
     std::memcpy(to, &pack, sizeof pack);
 #endif

@@ -26,6 +26,7 @@ PLANTED = [
     ("check_layers.py", "kernels/runtime/up.h", '#include "attune/communicator.h"\n', "against the order"),
     ("check_layers.py", "tuner/up.h", '#include "src/sweep.h"\n', "against the order"),
     ("check_layers.py", "src/up.cpp", '#include "tests/support/x.h"\n', "against the order"),
+    ("check_layers.py", "src/own.cpp", '#include "core/types.h"\n#include "src/own.h"\n', "does not include own.h first"),
     ("check_layers.py", "kernels/core/mpi.h", "#include <mpi.h>\n", "uses MPI"),
     ("check_layers.py", "tuner/cuda.h", "#include <cuda_runtime.h>\n", "uses MPI"),
     ("check_layers.py", "kernels/dispatch/say.cpp", 'void f() { std::printf("x"); }\n', "prints"),
@@ -48,11 +49,11 @@ PLANTED = [
 
 
 def run_check(check, planted):
-    """(exit code, output) of a check over a tree of one good variant and the planted file."""
+    """(exit code, output) of a check over a tree of one good variant, a header and the planted file."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         shutil.copytree(SOURCE / ".ci", root / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
-        for name, text in {"kernels/variants/good.h": GOOD_VARIANT, **planted}.items():
+        for name, text in {"kernels/variants/good.h": GOOD_VARIANT, "src/own.h": "#pragma once\n", **planted}.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
