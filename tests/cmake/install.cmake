@@ -27,6 +27,9 @@ if(TARGET attune_program)
   install(TARGETS attune_program)
 endif()
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/attune/configs)
+install(DIRECTORY plots/ DESTINATION ${CMAKE_INSTALL_DATADIR}/attune/plots
+  FILES_MATCHING PATTERN "*.py" PATTERN "*.css" PATTERN "__pycache__" EXCLUDE)
+install(FILES kernels/variants/variants.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/attune)  # plots takes its colours from it
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(CODE "
