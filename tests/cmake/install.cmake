@@ -1,5 +1,5 @@
-# cmake --install: the library, the headers that an application sees, the program, schemas and sweep
-# configurations, and the CMake package: find_package(attune), then link attune::attune.
+# cmake --install: the library, the headers that an application sees, schemas and sweep configurations, and the
+# CMake package (find_package(attune), then link attune::attune). The program is installed by src.
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/attune)
 
@@ -23,9 +23,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/attuneConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/attuneConfig.cmake ${PROJECT_BINARY_DIR}/attuneConfigVersion.cmake
   DESTINATION ${package})
 
-if(TARGET attune_program)
-  install(TARGETS attune_program)
-endif()
 install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/attune/configs)
 install(DIRECTORY plots/ DESTINATION ${CMAKE_INSTALL_DATADIR}/attune/plots
   FILES_MATCHING PATTERN "*.py" PATTERN "*.css" PATTERN "__pycache__" EXCLUDE)

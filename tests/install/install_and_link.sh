@@ -11,7 +11,7 @@ fail() {
 
 cmake --install "$ATTUNE_BINARY_DIR" --prefix "$prefix" >install.log || fail "install: $(tail -n 5 install.log)"
 [ -x "$prefix/bin/attune" ] || fail "no program in the prefix"
-"$prefix/bin/attune" --version >/dev/null || fail "the installed program does not run"
+"$prefix/bin/attune" --help >/dev/null || fail "the installed program does not run"
 if grep -rlE "$ATTUNE_SOURCE_DIR|$ATTUNE_BINARY_DIR" "$prefix" --include='*.cmake' --include='*.h'; then
   fail "the installed files above name the build tree"
 fi
