@@ -14,8 +14,14 @@ struct Command {
   std::string help;                        ///< One line for `attune --help`.
   std::function<void(CLI::App&)> options;  ///< Declares the flags, bound to what `run` reads.
   std::function<Status()> run;             ///< After parsing. Throws Error, which main prints as one line.
+  bool uses_ranks = true;                  ///< False: under mpirun rank 0 alone runs it.
 };
 
 [[nodiscard]] Command make_sweep_command();
+[[nodiscard]] Command make_bench_command();
+[[nodiscard]] Command make_lookup_command();
+[[nodiscard]] Command make_info_command();
+[[nodiscard]] Command make_cost_command();
+[[nodiscard]] Command make_tune_command();
 
 }  // namespace attune::driver

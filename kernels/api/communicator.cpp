@@ -9,6 +9,7 @@
 
 #include "api/settings.h"
 #include "attune/attune.hpp"
+#include "runtime/available.h"
 #include "runtime/composites/mpi_vendor.h"
 #include "runtime/composites/naive.h"
 #include "runtime/host_team.h"
@@ -161,9 +162,7 @@ Answer Communicator::find(const Problem& problem) const { return state_->dispatc
 std::string Communicator::why_not(std::string_view name) const {
   const auto& info = variant(name);
   if (info.name == "vendor" && state_->vendor == nullptr) return "a team of threads has no vendor";
-  if (info.traits.needs == Needs::multimem) return "needs a GPU with NVLink SHARP";
-  if (info.traits.needs == Needs::many_nodes) return "needs more than one node";
-  return {};
+  return host::why_not(info);
 }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue) {

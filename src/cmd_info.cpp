@@ -1,0 +1,194 @@
+/// attune info: what this machine is, what can run here and why the rest cannot, which table would be used.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "core/hardware.h"
+#include "device/host_memory.h"
+#include "dispatch/find.h"
+#include "dispatch/json.h"
+#include "runtime/available.h"
+#include "runtime/host_registry.h"
+#include "src/command.h"
+#include "src/machine.h"
+#include "src/mpi_session.h"
+#include "src/units.h"
+
+namespace attune::driver {
+
+namespace {
+constexpr auto names = variant_names();
+
+Json describe_hardware() {
+  const Hardware here = host_hardware();
+  return {{"device", name_of(here.device)},
+          {"name", here.name},
+          {"arch", here.arch},
+          {"instruction_set", host::instruction_set()},
+          {"links", here.links},
+          {"fingerprint", here.fingerprint}};
+}
+
+Json describe_mpi() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0, version = 0, subversion = 0;
+  MPI_Get_library_version(text.data(), &length);
+  MPI_Get_version(&version, &subversion);
+  const std::string library(text.data(), static_cast<std::size_t>(length));
+  return {{"library", library.substr(0, library.find_first_of(",\n"))},
+          {"standard", fmt::format("{}.{}", version, subversion)}};
+}
+
+Json describe_variants() {
+  Json variants = Json::array();
+  for (const auto& info : variant_table) {
+    const std::string reason = host::why_not(info);
+    variants.push_back({{"variant", info.name},
+                        {"label", info.traits.label},
+                        {"numerics", name_of(info.traits.numerics)},
+                        {"runs_here", reason.empty()},
+                        {"why_not", reason}});
+  }
+  return variants;
+}
+
+/// A table that cannot be read is what its user wants to learn here, not a reason to say nothing.
+Json describe_table(const std::string& option) {
+  Json json{{"path", ""}, {"found_by", ""}, {"rules", 0}, {"warning", ""}, {"error", ""}};
+  try {
+    const auto found = find_and_load_table(option, host_hardware(), {names, host::max_blocks, 1}, false,
+                                           process_environment, ATTUNE_PREFIX);
+    std::size_t rules = 0;
+    for (const auto& keyed : found.table.tables) rules += keyed.rules.size();
+    json["path"] = found.file.path;
+    json["found_by"] = found.file.found_by;
+    json["rules"] = rules;
+    json["warning"] = found.warning;
+  } catch (const Error& error) {
+    json["error"] = error.what();
+  }
+  json["folders"] = table_folders(process_environment, ATTUNE_PREFIX);
+  return json;
+}
+
+Json describe_all(const std::string& table) {
+  Json cuda{{"built", false}, {"why_not", "the cuda device is not part of this build"}};
+  return {{"attune", ATTUNE_VERSION},      {"hardware", describe_hardware()}, {"machine", describe_machine()},
+          {"mpi", describe_mpi()},         {"cuda", std::move(cuda)},         {"variants", describe_variants()},
+          {"table", describe_table(table)}};
+}
+
+void print_machine(const Json& info) {
+  const Json& hardware = info["hardware"];
+  const Json& machine = info["machine"];
+  const auto text = [](const Json& value) { return value.get<std::string>(); };
+  fmt::print("attune {} on {} ({})\n\n", text(info["attune"]), text(machine["host"]), text(machine["kernel"]));
+  fmt::print("processor     {} ({}, kernels for {})\n", text(hardware["name"]), text(hardware["arch"]),
+             text(hardware["instruction_set"]));
+  fmt::print("cores         {} cores, {} CPUs, {} packages, {} NUMA nodes; this process may use CPUs {}\n",
+             machine["cores"].get<int>(), machine["cpus"].get<int>(), machine["packages"].get<int>(),
+             machine["numa_nodes"].get<int>(), text(machine["allowed_cpus"]));
+  for (const auto& cache : machine["caches"])
+    fmt::print("cache {}      {} × {}, each for {} CPUs\n", text(cache["name"]), cache["count"].get<int>(),
+               readable_bytes(cache["bytes"].get<Bytes>()), cache["cpus_each"].get<int>());
+  fmt::print("memory        {}; /dev/shm {}, {} free\n", readable_bytes(machine["memory_bytes"].get<Bytes>()),
+             readable_bytes(machine["dev_shm"]["bytes"].get<Bytes>()),
+             readable_bytes(machine["dev_shm"]["free_bytes"].get<Bytes>()));
+  fmt::print("MPI           {} (MPI {})\n", text(info["mpi"]["library"]), text(info["mpi"]["standard"]));
+  fmt::print("cuda          {}\n", text(info["cuda"]["why_not"]));
+  for (const auto& gpu : machine["gpus_on_pci"]) fmt::print("  on the bus  {}\n", text(gpu));
+  fmt::print("fingerprint   {}\n\ntopology\n", text(hardware["fingerprint"]));
+  for (const auto& line : machine["tree"]) fmt::print("  {}\n", text(line));
+}
+
+void print_variants_and_table(const Json& info) {
+  const auto text = [](const Json& value) { return value.get<std::string>(); };
+  fmt::print("\nvariants\n");
+  for (const auto& one : info["variants"])
+    fmt::print("  {:<20} {:<24} {:<11} {}\n", text(one["variant"]), text(one["label"]), text(one["numerics"]),
+               one["runs_here"].get<bool>() ? "runs here" : "cannot run here: " + text(one["why_not"]));
+  const Json& table = info["table"];
+  fmt::print("\ntable\n");
+  if (!text(table["error"]).empty())
+    fmt::print("  cannot be used: {}\n", text(table["error"]));
+  else if (text(table["path"]).empty())
+    fmt::print("  none found: the built-in default answers\n");
+  else
+    fmt::print("  {} (found by {}), {} rules\n", text(table["path"]), text(table["found_by"]),
+               table["rules"].get<std::size_t>());
+  if (!text(table["warning"]).empty()) fmt::print("  warning: {}\n", text(table["warning"]));
+  for (const auto& folder : table["folders"]) fmt::print("  folder looked at: {}\n", text(folder));
+}
+
+/// Where every rank runs, in rank order, on rank 0. Collective.
+Json describe_ranks(const MpiSession& session) {
+  constexpr int length = 512;
+  std::array<char, length> mine{};
+  std::array<char, MPI_MAX_PROCESSOR_NAME> host{};
+  int host_length = 0;
+  MPI_Get_processor_name(host.data(), &host_length);
+  fmt::format_to_n(mine.data(), length - 1, "{} CPUs {}", host.data(), allowed_cpus());
+  std::vector<char> all(mine.size() * static_cast<std::size_t>(session.size()));
+  MPI_Gather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, session.world());
+  Json ranks = Json::array();
+  for (int rank = 0; rank < session.size(); ++rank)
+    ranks.push_back({{"rank", rank}, {"where", &all[static_cast<std::size_t>(rank) * mine.size()]}});
+  return ranks;
+}
+
+struct InfoFlags {
+  std::string table;
+  bool json = false;
+};
+
+void print_all(const InfoFlags& flags, const Json& ranks) {
+  Json info = describe_all(flags.table);
+  if (!ranks.empty()) info["ranks"] = ranks;
+  if (flags.json) {
+    fmt::print("{}\n", info.dump(2));
+    return;
+  }
+  print_machine(info);
+  for (const auto& rank : ranks)
+    fmt::print("{}  rank {} on {}\n", rank["rank"] == 0 ? "\nranks\n" : "", rank["rank"].get<int>(),
+               rank["where"].get<std::string>());
+  print_variants_and_table(info);
+}
+
+bool launched_by_mpirun() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (std::getenv(name) != nullptr) return true;
+  return false;
+}
+
+Status tell(const InfoFlags& flags) {
+  if (!launched_by_mpirun()) {
+    print_all(flags, Json::array());
+    return Status::success;
+  }
+  return with_mpi([&flags](MpiSession& session) {
+    const Json ranks = describe_ranks(session);
+    if (session.rank() == 0) print_all(flags, ranks);
+    return Status::success;
+  });
+}
+
+}  // namespace
+
+Command make_info_command() {
+  auto flags = std::make_shared<InfoFlags>();
+  return {.name = "info",
+          .help = "Show this machine, what can run on it, and which table would be used",
+          .options =
+              [flags](CLI::App& app) {
+                app.add_option("--table", flags->table, "Ask about this table instead of the one that is found");
+                app.add_flag("--json", flags->json, "Print one JSON object");
+                app.footer("Examples:\n  attune info\n  mpirun -n 4 attune info    where each rank runs, too");
+              },
+          .run = [flags] { return tell(*flags); }};
+}
+
+}  // namespace attune::driver

@@ -1,0 +1,139 @@
+/// attune lookup: what a table answers for one problem, and which step of the look-up answered.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "core/hardware.h"
+#include "device/host_memory.h"
+#include "dispatch/dispatcher.h"
+#include "dispatch/find.h"
+#include "dispatch/json.h"
+#include "src/command.h"
+#include "src/units.h"
+#include "src/words.h"
+#include "variants/registry.h"
+
+namespace attune::driver {
+
+namespace {
+constexpr auto names = variant_names();
+
+struct LookupFlags {
+  std::string table, dtype = "f32", op = "sum", bytes, placement = "out_of_place", memory = "registered",
+                     launch_mode = "eager", numerics = "rank_order", collective = "allreduce", epilogue = "none";
+  int ranks = 2;
+  Index cols = 0;
+  bool json = false, strict = false;
+};
+
+Problem problem_of(const LookupFlags& flags) {
+  Problem problem;
+  problem.collective = parse_word<Collective>(flags.collective, "--collective");
+  problem.dtype = parse_dtype(flags.dtype, "--dtype");
+  problem.op = parse_word<Op>(flags.op, "--op");
+  problem.ranks = flags.ranks;
+  problem.placement = parse_word<Placement>(flags.placement, "--placement");
+  problem.memory = parse_word<Memory>(flags.memory, "--memory");
+  problem.launch_mode = parse_word<LaunchMode>(flags.launch_mode, "--launch-mode");
+  problem.epilogue = parse_word<EpilogueKind>(flags.epilogue, "--epilogue");
+  problem.count = parse_bytes(flags.bytes, "--bytes") / size_of(problem.dtype);
+  problem.cols = flags.cols;
+  if (flags.cols > 0) problem.rows = problem.count / flags.cols;
+  if (flags.ranks < 1 || flags.ranks > max_ranks)
+    throw Error(Status::usage, fmt::format("--ranks is {}", flags.ranks), fmt::format("a team has 1 to {}", max_ranks));
+  return problem;
+}
+
+Json rule_json(const Rule& rule) {
+  Json json = to_json(rule.plan);
+  json["min_bytes"] = rule.min_bytes;
+  if (rule.time_us > 0) json["time_us"] = rule.time_us;
+  if (rule.ci_us[1] > 0) json["ci_us"] = rule.ci_us;
+  if (rule.vendor_us > 0) json["vendor_us"] = rule.vendor_us;
+  json["confidence"] = name_of(rule.confidence);
+  return json;
+}
+
+void print_json(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer) {
+  Json json;
+  json["problem"] = to_json(problem);
+  json["bytes"] = problem.bytes();
+  json["plan"] = to_json(answer.plan());
+  json["answered_by"] = explain(answer, asked);
+  json["exact"] = answer.exact();
+  json["table"] = found.file.path;
+  json["found_by"] = found.file.found_by;
+  json["key"] = answer.built_in() ? Json() : Json(to_string(answer.table->key));
+  json["rule"] = rule_json(*answer.rule);
+  json["warning"] = found.warning;
+  fmt::print("{}\n", json.dump(2));
+}
+
+/// "from 4K (next rule at 1M)": where the answering rule holds.
+std::string reach_of(const Answer& answer) {
+  std::string text = "from " + format_bytes(answer.rule->min_bytes);
+  if (answer.built_in()) return text;
+  const auto& rules = answer.table->rules;
+  const auto next = static_cast<std::size_t>(answer.rule - rules.data()) + 1;
+  return text + (next < rules.size() ? " to below " + format_bytes(rules[next].min_bytes) : " on");
+}
+
+void print_text(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer) {
+  const Rule& rule = *answer.rule;
+  fmt::print("problem   {} {} bytes\n", to_string(asked), problem.bytes());
+  fmt::print("plan      {}\n", to_string(rule.plan));
+  fmt::print("answered  {}\n", explain(answer, asked));
+  fmt::print("rule      {}\n", reach_of(answer));
+  if (rule.time_us > 0 && rule.vendor_us > 0)
+    fmt::print("measured  {:.2f} us, vendor {:.2f} us ({:.2f} times as fast), confidence {}\n", rule.time_us,
+               rule.vendor_us, rule.vendor_us / rule.time_us, name_of(rule.confidence));
+  if (found.file.path.empty())
+    fmt::print("table     none: the built-in default\n");
+  else
+    fmt::print("table     {} (found by {})\n", found.file.path, found.file.found_by);
+  if (!found.warning.empty()) fmt::print(stderr, "attune: warning: {}\n", found.warning);
+}
+
+Status look_up(const LookupFlags& flags) {
+  const Problem problem = problem_of(flags);
+  const TableLimits limits{names, host::max_blocks, 1};
+  const auto found =
+      find_and_load_table(flags.table, host_hardware(), limits, flags.strict, process_environment, ATTUNE_PREFIX);
+  const auto numerics = parse_word<Numerics>(flags.numerics, "--numerics");
+  const Dispatcher dispatcher(found.table, DeviceKind::host, problem.ranks, numerics, names);
+  const Answer answer = dispatcher.find(problem);
+  const TableKey asked = key_of(problem, numerics);
+  flags.json ? print_json(found, problem, asked, answer) : print_text(found, problem, asked, answer);
+  return Status::success;
+}
+
+void declare(CLI::App& app, LookupFlags& flags) {
+  app.add_option("--table", flags.table, "Dispatch table; 'none' = built-in; default: ATTUNE_TABLE, then the folders");
+  app.add_option("--bytes", flags.bytes, "Size of one rank's input, such as 1M")->required();
+  app.add_option("--ranks", flags.ranks, "Ranks of the team")->capture_default_str();
+  app.add_option("--dtype", flags.dtype, "f64 f32 f16 bf16 f8e4m3 f8e5m2 i8 u8 i32 u32 i64 u64")->capture_default_str();
+  app.add_option("--op", flags.op, "sum avg prod min max")->capture_default_str();
+  app.add_option("--placement", flags.placement, "out_of_place or in_place")->capture_default_str();
+  app.add_option("--memory", flags.memory, "registered or staged")->capture_default_str();
+  app.add_option("--launch-mode", flags.launch_mode, "eager or graph")->capture_default_str();
+  app.add_option("--numerics", flags.numerics, "Loosest class: rank_order, per_hop, in_switch")->capture_default_str();
+  app.add_option("--collective", flags.collective, "allreduce, or a fused kernel")->capture_default_str();
+  app.add_option("--epilogue", flags.epilogue, "none scale bias residual relu")->capture_default_str();
+  app.add_option("--cols", flags.cols, "Fused kernels: the row length");
+  app.add_flag("--strict", flags.strict, "A table of other hardware is an error");
+  app.add_flag("--json", flags.json, "Print one JSON object");
+  app.footer("Example:\n  attune lookup --table runs/today/table.json --ranks 2 --dtype f32 --op sum --bytes 1M");
+}
+
+}  // namespace
+
+Command make_lookup_command() {
+  auto flags = std::make_shared<LookupFlags>();
+  return {.name = "lookup",
+          .help = "Show the plan that a table picks for one problem, and why",
+          .options = [flags](CLI::App& app) { declare(app, *flags); },
+          .run = [flags] { return look_up(*flags); },
+          .uses_ranks = false};
+}
+
+}  // namespace attune::driver
