@@ -21,6 +21,7 @@ struct ring {
     return {.peer_reads = 2 * (n - 1) * bytes,
             .local_reads = (n - 1) * bytes,
             .local_writes = 2 * (n - 1) * bytes,
+            .notifies = n * (2 * n - 1),
             .rounds = 2 * (n - 1)};
   }
   static constexpr Bytes scratch(int /*ranks*/, Bytes /*bytes*/) { return 0; }
