@@ -56,12 +56,18 @@ function(attune_register_test name processors)
     ENVIRONMENT "${attune_test_environment}")
 endfunction()
 
+# What a build for ThreadSanitizer needs: the tests of label kernels.
+add_custom_target(attune_kernel_tests)
+
 function(attune_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;MEMORY" "SOURCES;LIBS;LABELS;RANKS")
   attune_require_test_words(${name})
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE attune_options ${arg_LIBS} GTest::gtest Threads::Threads)
+  if("kernels" IN_LIST arg_LABELS)
+    add_dependencies(attune_kernel_tests ${name})
+  endif()
   if(NOT arg_RANKS)
     target_link_libraries(${name} PRIVATE GTest::gtest_main)
     attune_register_test(${name} 1 $<TARGET_FILE:${name}>)
