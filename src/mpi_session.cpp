@@ -30,6 +30,8 @@ bool all_come(MPI_Comm comm, std::chrono::milliseconds patience) {
 }  // namespace
 
 MpiSession::MpiSession() {
+  // Lets Open MPI's own algorithms be candidates (vendor:openmpi/…); without a forced one its decisions stay the same.
+  ::setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 0);
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

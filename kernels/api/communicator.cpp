@@ -98,7 +98,7 @@ struct Communicator::State {
     if (vendor == nullptr)
       throw Error(Status::unsupported, "a team of threads has no vendor",
                   "use another variant, or a communicator made from an MPI_Comm");
-    vendor->allreduce(*team, call);
+    vendor->allreduce(*team, call, plan.variant);
   }
 
   void note(const Problem& problem, const Answer& answer, const std::string& asked) {
@@ -162,6 +162,10 @@ Answer Communicator::find(const Problem& problem) const { return state_->dispatc
 std::string Communicator::why_not(std::string_view name) const {
   const auto& info = variant(name);
   if (info.name == "vendor" && state_->vendor == nullptr) return "a team of threads has no vendor";
+  if (name.starts_with("vendor:")) {
+    (void)host::parse_vendor_choice(name);
+    return host::why_no_vendor_choices();
+  }
   return host::why_not(info);
 }
 

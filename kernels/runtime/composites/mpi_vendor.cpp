@@ -111,17 +111,20 @@ const NarrowFloatType& narrow_type(DType dtype) {
 MpiVendor::MpiVendor(MPI_Comm comm) {
   check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  forced_ = std::make_unique<ForcedCommunicators>(comm_);
 }
 
 MpiVendor::~MpiVendor() {
+  forced_.reset();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0 && comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
 }
 
-void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call) {
+void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call, const std::string& variant) {
   check(call);
   if (call.count == 0) return;
+  const MPI_Comm comm = variant == "vendor" ? comm_ : forced_->get(variant);
   const bool narrow = is_narrow_float(call.dtype);
   const MPI_Datatype type = narrow ? narrow_type(call.dtype).type : builtin_type(call.dtype);
   const MPI_Op op = narrow ? narrow_type(call.dtype).op[static_cast<std::size_t>(call.op)] : builtin_op(call.op);
@@ -129,7 +132,7 @@ void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call) {
   for (const Span part : chunks_of({0, call.count}, INT_MAX / 64 * 64)) {  // MPI's counts are int
     const void* in = static_cast<const std::byte*>(call.in) + part.first * width;
     void* out = static_cast<std::byte*>(call.out) + part.first * width;
-    check_mpi(MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(part.count), type, op, comm_),
+    check_mpi(MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(part.count), type, op, comm),
               "MPI_Allreduce");
   }
   if (call.op != Op::avg && call.epilogue.kind == EpilogueKind::none) return;

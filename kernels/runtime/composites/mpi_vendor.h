@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "runtime/composites/vendor_choices.h"
 #include "runtime/host_team.h"
 
 namespace attune::host {
@@ -20,10 +21,12 @@ class MpiVendor {
   /// MPI_Allreduce; 16- and 8-bit floats, which MPI does not know, travel as opaque types with a user operation that
   /// reduces them with this library's own vector loops, rounding on every hop. `avg` and epilogues are a second pass
   /// over the result (`team` gives the local kernels). Throws Error(vendor).
-  void allreduce(HostTeam& team, const AllreduceCall& call);
+  /// `variant` is `vendor`, or one of its own choices (vendor_choices.h).
+  void allreduce(HostTeam& team, const AllreduceCall& call, const std::string& variant = "vendor");
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;
+  std::unique_ptr<ForcedCommunicators> forced_;
 };
 
 }  // namespace attune::host
