@@ -67,10 +67,14 @@ void SharedSegment::share_within_process(Bootstrap& bootstrap, Bytes bytes) {
   auto* mine = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), page, std::nothrow));
   if (mine == nullptr) error = fmt::format("cannot allocate {} bytes for rank {}", bytes, rank_);
   if (mine != nullptr) std::memset(mine, 0, static_cast<std::size_t>(bytes));
-  base_[static_cast<std::size_t>(rank_)] = mine;
+  const std::shared_ptr<std::byte> owner(mine, [](std::byte* at) { ::operator delete(at, page); });
   throw_together(bootstrap, error, "use smaller buffers");
-  const auto all = bootstrap.gather(mine);
-  for (std::size_t r = 0; r < all.size(); ++r) base_[r] = all[r];
+  const auto all = bootstrap.gather(&owner);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    kept_[r] = *all[r];
+    base_[r] = kept_[r].get();
+  }
+  bootstrap.barrier();  // everybody has read `owner`
 }
 
 void SharedSegment::share_between_processes(Bootstrap& bootstrap, Bytes bytes) {
@@ -100,10 +104,7 @@ void SharedSegment::share_between_processes(Bootstrap& bootstrap, Bytes bytes) {
 }
 
 SharedSegment::~SharedSegment() {
-  if (one_process_) {
-    ::operator delete(base_[static_cast<std::size_t>(rank_)], page);
-    return;
-  }
+  if (one_process_) return;
   for (std::size_t r = 0; r < base_.size(); ++r)
     if (base_[r] != nullptr) ::munmap(base_[r], static_cast<std::size_t>(bytes_[r]));
 }

@@ -2,6 +2,7 @@
 /// Memory that every rank of a team can address: one region per rank, mapped by all.
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "core/types.h"
@@ -32,6 +33,9 @@ class SharedSegment {
   bool one_process_ = false;
   std::array<std::byte*, max_ranks> base_{};
   std::array<Bytes, max_ranks> bytes_{};
+  /// Threads keep each other's regions, as mappings of processes do: a rank that has failed may leave while a peer
+  /// still waits for it.
+  std::array<std::shared_ptr<std::byte>, max_ranks> kept_;
 };
 
 }  // namespace attune::host
