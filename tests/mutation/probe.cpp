@@ -1,6 +1,6 @@
 /// A small program that runs one variant hard on teams of threads and exits with 1 at the first fault. The mutation
-/// check builds it, with ThreadSanitizer, over copies of kernels/ in which one line is wrong. It brings the kernel table
-/// of that one variant (ATTUNE_PROBE names it), so that little has to be compiled.
+/// check builds it, with ThreadSanitizer, over copies of kernels/ in which one line is wrong. It brings the kernel
+/// table of that one variant (ATTUNE_PROBE names it), so that little has to be compiled.
 #include <unistd.h>
 
 #include <chrono>
@@ -88,8 +88,8 @@ int get(DType dtype, const std::byte* at, Index i) {
 class Rank {
  public:
   Rank(std::unique_ptr<Bootstrap> bootstrap, Epoch first_epoch)
-      : team_(std::move(bootstrap), {.timeout_s = 4, .scratch_bytes = 8192, .node_cores = 64, .rank_cores = 64,
-                                     .first_epoch = first_epoch}),
+      : team_(std::move(bootstrap),
+              {.timeout_s = 4, .scratch_bytes = 8192, .node_cores = 64, .rank_cores = 64, .first_epoch = first_epoch}),
         shared_(team_.allocate(4 * capacity)),
         own_(new (std::align_val_t{64}) std::byte[4 * capacity]) {}
   ~Rank() { ::operator delete[](own_, std::align_val_t{64}); }
