@@ -12,7 +12,7 @@ MOST_MACHINES, COLUMNS = 8, 4
 METHODS = {"racing": ("#D55E00", "o"), "exhaustive": (INK, "s"), "plain": ("#0072B2", "^")}
 OTHERS = (("#009E73", "D"), ("#BC5090", "v"), ("#B3A34A", "P"))
 LINEAR = 0.1  # percent; below, the regret axis is linear, so that 0 has a place
-REGRET_TICKS = (0, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
+REGRET_TICKS = (0, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 QUARTER = 0.25
 FALSE_SWITCH_LIMIT = 1  # percent
 
@@ -186,7 +186,8 @@ def _share_axis(axes, scores, most=7):
     axes.xaxis.set_minor_locator(FixedLocator([]))
 
 
-def _regret_axis(axes, scores):
+def _regret_axis(axes, scores, most=8):
+    """Symmetric log, so that 0 has a place, one scale for all panels; `most` ticks."""
     upper = lambda values: quantile(values, 0.75)
     sets = [scores] + [[row for row in scores if row["machine"] == name] for name in {row["machine"] for row in scores}]
     top = max(
@@ -196,6 +197,7 @@ def _regret_axis(axes, scores):
     axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.5)
     axes.set_ylim(-0.006, top)
     ticks = [tick for tick in REGRET_TICKS if tick <= top]
+    ticks = ticks[:: -(-len(ticks) // most)]
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_major_formatter(FixedFormatter([percent_text(tick / 100) for tick in ticks]))
     axes.yaxis.set_minor_locator(FixedLocator([]))
@@ -208,7 +210,7 @@ def _machines(figure, scores, machines, rows):
         axes = style.axes_at(figure, LEFT + column * 2.56, 0.36 + (rows - 1 - row) * 1.95, 2.05, 1.15)
         mine = [score for score in scores if score["machine"] == machine]
         _share_axis(axes, scores, most=4)
-        _regret_axis(axes, scores)
+        _regret_axis(axes, scores, most=5)
         _lines(axes, mine, "regret", median, labels=False)
         axes.annotate(
             words(machine),
