@@ -1,6 +1,7 @@
 """Whole figures: one idea each, with title, conditions, badges and where the numbers come from."""
 
 import facts
+from caveats import caveats, source
 from draw import style
 from draw.by_size import bandwidth_over_size, time_over_size
 from draw.fused import fused_over_rows
@@ -15,12 +16,9 @@ def _frame(run, group, cells, subtitle, height, bottom=0.62, top=0.98):
     """A figure with its heading and footer, and the box left for axes: (figure, (left, bottom, width, height))."""
     figure = style.new_figure(WIDTH, height)
     style.heading(
-        figure,
-        facts.group_title(group),
-        f"{facts.group_conditions(group)}.  {subtitle}",
-        facts.badges(run, group.ranks),
+        figure, facts.group_title(group), f"{facts.group_conditions(group)}.  {subtitle}", caveats(run, group)
     )
-    style.footer(figure, facts.source(run, cells, group.ranks))
+    style.footer(figure, source(run, group, cells))
     return figure, (LEFT, bottom, WIDTH - LEFT - RIGHT, height - bottom - top)
 
 

@@ -1,6 +1,5 @@
-"""What a manifest says about a run, in words for titles, badges and footers."""
+"""What a manifest says about a run, in words for titles and footers."""
 
-from palette import BAD
 from series import sizes_of
 from units import plural, words
 
@@ -12,10 +11,6 @@ FIGURES = {
     "heat": "blocks by size",
     "fused": "unfused over fused time",
 }
-BADGES = (
-    ("oversubscribed", "oversubscribed", BAD, "ranks × blocks exceed the cores"),
-    ("emulated", "emulated device", "#6F42C1", ""),
-)
 
 
 def dig(value, *path, default=None):
@@ -42,34 +37,6 @@ def find(value, name):
             if isinstance(child, (dict, list))
         ]
     return None
-
-
-def flagged(run, name):
-    """A flag of the manifest, or what the records of the run say: true, or the rank counts that it is true for."""
-    said = find(run.manifest, name)
-    return run.oversubscribed if name == "oversubscribed" and not said else said
-
-
-def applies(value, ranks):
-    """Does a flag hold for this rank count (None: for anything of the run)?"""
-    if isinstance(value, (list, tuple)):
-        return ranks is None and bool(value) or ranks in value
-    return str(value).lower() in ("true", "1", "yes")
-
-
-def badges(run, ranks=None):
-    """[(text, colour)] for what a reader must know before believing a figure. ranks None: anything of the run."""
-    return [(text, colour) for name, text, colour, _ in BADGES if applies(flagged(run, name), ranks)]
-
-
-def source(run, cells=(), ranks=None):
-    """The parts of a figure's footer: provenance, what the badges mean, what is not drawn."""
-    parts = provenance(run)
-    parts += [
-        f"{text}: {meaning}" for name, text, _, meaning in BADGES if meaning and applies(flagged(run, name), ranks)
-    ]
-    lost = trouble(cells)
-    return parts + ([f"not drawn: {lost}"] if lost else [])
 
 
 def vendor_name(run):

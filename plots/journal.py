@@ -32,15 +32,16 @@ def failure_notes(path):
     return notes, records, unreadable
 
 
-def oversubscribed_ranks(path):
-    """The rank counts of records that were measured with more workers than cores. Only those lines are parsed."""
+def crowded_plans(path):
+    """{(ranks, blocks)} that were measured with more workers than cores. Only those lines are parsed."""
     found = set()
     if path.is_file():
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:
                 if '"oversubscribed":true' in line.replace(" ", ""):
-                    ranks = ((_parse(line) or {}).get("problem") or {}).get("ranks")
-                    found |= {ranks} if isinstance(ranks, int) else set()
+                    record = _parse(line) or {}
+                    ranks, plan = (record.get("problem") or {}).get("ranks"), record.get("plan") or {}
+                    found |= {(ranks, plan.get("blocks", 1))} if isinstance(ranks, int) else set()
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from errors import PlotsError, warn
-from journal import oversubscribed_ranks
+from journal import crowded_plans
 from model import Cell, Group, Plan, Rule
 
 REQUIRED_COLUMNS = ("collective", "dtype", "ranks", "variant", "status", "median_us")
@@ -29,7 +29,7 @@ class Run:
     cells: list
     table: dict = None
     rules: dict = field(default_factory=dict)
-    oversubscribed: tuple = ()  # rank counts that the journal or the summary calls so
+    crowded: frozenset = frozenset()  # (ranks, blocks) that the journal calls oversubscribed
     _groups: dict = field(default_factory=dict, repr=False)
 
     def groups(self):
@@ -55,9 +55,8 @@ def load_run(folder):
     manifest = read_json(path / "manifest.json")
     cells = read_summary(path / "summary.csv")
     table = read_table(path / "table.json")
-    crowded = oversubscribed_ranks(path / "journal.jsonl") | {cell.group.ranks for cell in cells if cell.oversubscribed}
     rules = table_rules(table, path / "table.json")
-    return Run(path, manifest, cells, table, rules, tuple(sorted(crowded)))
+    return Run(path, manifest, cells, table, rules, frozenset(crowded_plans(path / "journal.jsonl")))
 
 
 def read_json(path):

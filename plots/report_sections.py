@@ -4,6 +4,7 @@ import json
 from functools import partial
 
 import facts
+from caveats import caveats
 from drawing import draw_all, tasks_of
 from journal import failure_notes, note_key
 from markup import facts_list, folded, joined, picture, swatch, table, tag
@@ -28,7 +29,11 @@ def heading(anchor):
 
 def title(run, _palette, _kind):
     """Name, badges, navigation."""
-    badges = (tag("span", text, class_="badge", style=f"background:{colour}") for text, colour in facts.badges(run))
+    look = {"class_": "badge"}
+    badges = (
+        tag("span", caveat.text, title=caveat.meaning, style=f"background:{caveat.colour}", **look)
+        for caveat in caveats(run)
+    )
     links = (tag("a", name, href=f"#{anchor}") for anchor, name in SECTIONS)
     return joined(
         [

@@ -1,6 +1,7 @@
 """The figure of the README: the main problem in full, the others as small multiples of gain and rules."""
 
 import facts
+from caveats import caveats, source
 from draw import style
 from draw.by_size import time_over_size
 from draw.gain import gain_over_vendor, headline
@@ -31,7 +32,7 @@ def overview(run, palette):
     _share_ratio_axis([axes for axes in panels if axes.get_yscale() == "log"])
     left_out = len(groups) - 1 - len(small)
     more = [f"{plural(left_out, 'more group')} in the report"] if left_out > 0 else []
-    style.footer(figure, facts.source(run) + more)
+    style.footer(figure, source(run) + more)
     return figure
 
 
@@ -46,9 +47,7 @@ def _heading(figure, run, groups):
         mean, best = geometric_mean([point.ratio for point in points]), max(point.ratio for point in points)
         title += f": {ratio_text(mean)} as fast, up to {ratio_text(best)}"
     scope = f"; geometric mean over {plural(len(points), 'case')} (all sizes and groups of the run)" if points else ""
-    style.heading(
-        figure, title, f"{facts.hardware_name(run)}.  Median time of one call{scope}.", facts.badges(run), size=14
-    )
+    style.heading(figure, title, f"{facts.hardware_name(run)}.  Median time of one call{scope}.", caveats(run), size=14)
 
 
 def _hero(figure, run, first, palette, bottom):

@@ -136,16 +136,16 @@ def axis_title(axes, text):
     )
 
 
-def heading(figure, title, subtitle="", badges=(), left=0.16, size=13):
-    """Title, what is measured, and warnings about the run as pills at the top right; `left` in inches."""
+def heading(figure, title, subtitle="", caveats=(), left=0.16, size=13):
+    """Title, what is measured, and caveats (text, colour) as pills at the top right; `left` in inches."""
     width, height = figure.get_size_inches()
     name = figure.text(left / width, 1 - 0.17 / height, title, fontsize=size, fontweight="bold", va="top", ha="left")
     if subtitle:
         top = 1 - (0.2 + size / 56) / height
         figure.text(left / width, top, subtitle, fontsize=9, color=MUTED, va="top", ha="left")
     right = 1 - 0.2 / width
-    for text, colour in badges:
-        right = _pill(figure, right, text, colour)
+    for caveat in caveats:
+        right = _pill(figure, right, caveat.text, caveat.colour)
     while name.get_window_extent(figure.canvas.get_renderer()).x1 > right * figure.bbox.width and size > 8:
         size -= 0.5
         name.set_fontsize(size)

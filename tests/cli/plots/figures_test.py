@@ -122,6 +122,10 @@ class Figures(RunFolderTest):
         self.assertIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": True})))
         self.assertIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": [2, 8]})))
         self.assertNotIn(shout, words(self.one("time", rows_of(), manifest={"oversubscribed": [4, 8]})))
+        some = [dict(row, oversubscribed=str(row["blocks"] == 2).lower()) for row in rows_of(blocks=(1, 2))]
+        every = [dict(row, oversubscribed="true") for row in rows_of()]
+        self.assertIn(f"partly {shout}", words(self.one("time", some, manifest={"oversubscribed": True})))
+        self.assertIn(shout, words(self.one("time", every)))
         self.assertIn("emulated device", words(self.one("overview", rows_of(), manifest={"emulated": True})))
 
     def test_long_names_and_all_badges_stay_on_the_paper(self):

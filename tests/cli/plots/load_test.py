@@ -100,10 +100,11 @@ class Load(RunFolderTest):
 
     def test_oversubscribed_records_are_found_in_the_journal(self):
         folder = self.write(rows_of())
-        self.assertEqual(load_run(folder).oversubscribed, ())
+        self.assertEqual(load_run(folder).crowded, frozenset())
         with open(folder / "journal.jsonl", "a", encoding="utf-8") as file:
-            file.write('{"problem":{"ranks":8},"oversubscribed":true,"crc":"0"}\n{"oversubscribed":true,"pro')
-        self.assertEqual(load_run(folder).oversubscribed, (8,))
+            line = '{"problem":{"ranks":8},"plan":{"blocks":2},"oversubscribed":true,"crc":"0"}'
+            file.write(line + '\n{"oversubscribed":true,"pro')
+        self.assertEqual(load_run(folder).crowded, {(8, 2)})
 
     def test_values_that_are_no_numbers_are_absent(self):
         rows = rows_of()
