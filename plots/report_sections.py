@@ -8,7 +8,7 @@ from caveats import caveats
 from drawing import draw_all, tasks_of
 from journal import failure_notes, note_key
 from markup import facts_list, folded, joined, picture, swatch, table, tag
-from series import gains, tuned_cells, vendor_cells
+from series import gains, surest_best, tuned_cells, vendor_cells
 from units import geometric_mean, percent_text, plural, ratio_text, size_text, time_text, words
 
 MOST_ROWS = 400  # of a list of cells
@@ -54,14 +54,14 @@ def tiles(run, _palette, _kind):
     vendor = facts.vendor_name(run)
     shown = []
     if points:
-        best, worst = max(points, key=lambda p: p.ratio), min(points, key=lambda p: p.ratio)
+        best, worst = surest_best(points), min(points, key=lambda p: p.ratio)
         shown = [
             (
                 ratio_text(geometric_mean([p.ratio for p in points])),
                 f"tuned choice against {vendor}, geometric mean",
                 False,
             ),
-            (ratio_text(best.ratio), f"best gain, at {size_text(best.bytes)}", False),
+            *([(ratio_text(best.ratio), f"best gain, at {size_text(best.bytes)}", False)] if best else []),
             (ratio_text(worst.ratio), f"least gain, at {size_text(worst.bytes)}", worst.ratio < 0.97),
         ]
     shown += [

@@ -65,7 +65,9 @@ def vendor_cells(cells):
 
 
 def gain(cell, vendor):
-    """vendor/cell as a Point. The interval is conservative: both intervals at their worst."""
+    """vendor/cell as a Point. The interval is conservative: both at their worst; the vendor over itself is 1."""
+    if cell.plan == vendor.plan:
+        return Point(cell.bytes, 1.0, 1.0, 1.0, cell.plan)
     return Point(
         cell.bytes,
         vendor.median / cell.median,
@@ -78,6 +80,11 @@ def gain(cell, vendor):
 def gains(line, vendor):
     """Gains over the vendor for a line of cells, where the vendor was measured."""
     return [gain(cell, vendor[cell.bytes]) for cell in line if cell.bytes in vendor]
+
+
+def surest_best(points):
+    """The highest gain among those whose interval lies above 1: a lucky median is no record. None without one."""
+    return max((point for point in points if point.low > 1), key=lambda point: point.ratio, default=None)
 
 
 def rule_at(rules, size):

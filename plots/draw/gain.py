@@ -5,7 +5,7 @@ from draw.labels import end_labels, halo
 from draw.lines import draw_line, nothing_to_draw
 from draw.rule_bands import rule_bands
 from palette import BAD, INK, PAPER, TUNED, tint
-from series import VENDOR, best_per_size, gains, sizes_of, tuned_cells, vendor_cells
+from series import VENDOR, best_per_size, gains, sizes_of, surest_best, tuned_cells, vendor_cells
 from units import geometric_mean, ratio_text
 
 
@@ -45,10 +45,9 @@ def headline(tuned):
     """The tuned choice in one phrase: geometric mean and best gain."""
     if not tuned:
         return ""
-    best = max(tuned, key=lambda point: point.ratio)
-    return (
-        f"geometric mean {ratio_text(geometric_mean([point.ratio for point in tuned]))}, up to {ratio_text(best.ratio)}"
-    )
+    best = surest_best(tuned)
+    mean = f"geometric mean {ratio_text(geometric_mean([point.ratio for point in tuned]))}"
+    return mean + (f", up to {ratio_text(best.ratio)}" if best else "")
 
 
 def _variant_gains(cells, vendor, palette):

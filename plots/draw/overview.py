@@ -5,30 +5,34 @@ from caveats import caveats, source
 from draw import style
 from draw.by_size import time_over_size
 from draw.gain import gain_over_vendor, headline
-from series import gains, tuned_cells, vendor_cells
+from series import gains, surest_best, tuned_cells, vendor_cells
 from units import geometric_mean, plural, ratio_text
 
 WIDTH = 10.8  # inches, as all lengths here
 LEFT = 0.62
-COLUMNS, MOST_SMALL = 3, 6
+MOST_SMALL = 6
+COLUMNS = (1, 1, 2, 3, 2, 3, 3)  # by the number of small panels: no row with one of them
 HEADING, HERO, SMALL = 1.28, 3.0, 1.42  # heights: title to hero axes, hero axes, small axes with strip
 GAP, FOOT = 1.0, 0.66  # axes to axes of the next row, last axes to the lower edge
-SMALL_WIDTH, SMALL_STEP = 2.86, 3.56
+BESIDE, EDGE = 0.7, 0.2  # between small axes, right of the last
 
 
 def overview(run, palette):
     """Left: time of everything; right: gain of the tuned choice with its rules; below: up to six other groups."""
     groups = facts.ranked_groups(run)
     small = groups[1 : 1 + MOST_SMALL]
-    rows = -(-len(small) // COLUMNS)
+    columns = COLUMNS[len(small)]
+    rows = -(-len(small) // columns)
     height = HEADING + HERO + rows * (SMALL + GAP) + FOOT
     figure = style.new_figure(WIDTH, height)
     _heading(figure, run, groups)
     _hero(figure, run, groups[0], palette, height - HEADING - HERO)
     panels = []
     for index, (group, cells) in enumerate(small):
-        row, column = divmod(index, COLUMNS)
-        panels.append(_small(figure, run, group, cells, palette, column, FOOT + (rows - 1 - row) * (SMALL + GAP)))
+        row, column = divmod(index, columns)
+        width = (WIDTH - LEFT - EDGE + BESIDE) / columns - BESIDE
+        place = LEFT + column * (width + BESIDE), FOOT + (rows - 1 - row) * (SMALL + GAP), width
+        panels.append(_small(figure, run, group, cells, palette, place))
     _share_ratio_axis([axes for axes in panels if axes.get_yscale() == "log"])
     left_out = len(groups) - 1 - len(small)
     more = [f"{plural(left_out, 'more group')} in the report"] if left_out > 0 else []
@@ -44,8 +48,9 @@ def _heading(figure, run, groups):
     ]
     title = f"attune against {facts.vendor_name(run)}"
     if points:
-        mean, best = geometric_mean([point.ratio for point in points]), max(point.ratio for point in points)
-        title += f": {ratio_text(mean)} as fast, up to {ratio_text(best)}"
+        best = surest_best(points)
+        title += f": {ratio_text(geometric_mean([point.ratio for point in points]))} as fast"
+        title += f", up to {ratio_text(best.ratio)}" if best else ""
     scope = f"; geometric mean over {plural(len(points), 'case')} (all sizes and groups of the run)" if points else ""
     style.heading(figure, title, f"{facts.hardware_name(run)}.  Median time of one call{scope}.", caveats(run), size=14)
 
@@ -63,11 +68,12 @@ def _hero(figure, run, first, palette, bottom):
     _name(axes, "What the table chooses, and what it gains", headline(tuned))
 
 
-def _small(figure, run, group, cells, palette, column, bottom):
-    left, strip_height = LEFT + column * SMALL_STEP, 0.4
-    strip = style.axes_at(figure, left, bottom, SMALL_WIDTH, strip_height)
-    axes = style.axes_at(figure, left, bottom + strip_height + 0.05, SMALL_WIDTH, SMALL - strip_height - 0.05)
-    tuned = gain_over_vendor(axes, strip, cells, run.rules_of(group), palette, "", ticks=5, others=False)
+def _small(figure, run, group, cells, palette, place):
+    (left, bottom, width), strip_height = place, 0.4
+    strip = style.axes_at(figure, left, bottom, width, strip_height)
+    axes = style.axes_at(figure, left, bottom + strip_height + 0.05, width, SMALL - strip_height - 0.05)
+    ticks = min(11, round(width * 1.7))
+    tuned = gain_over_vendor(axes, strip, cells, run.rules_of(group), palette, "", ticks=ticks, others=False)
     mean = f": {ratio_text(geometric_mean([point.ratio for point in tuned]))}" if tuned else ""
     operation = (
         f"{group.collective}, {group.cols} columns" if group.fused else f"{group.op}, {facts.group_conditions(group)}"

@@ -8,7 +8,17 @@ from context import main
 import units
 from draw.labels import spread
 from model import Cell, Group, Plan, Rule
-from series import bands, best_per_size, block_sweep, gain, rule_at, swept_variants, tuned_cells, vendor_cells
+from series import (
+    bands,
+    best_per_size,
+    block_sweep,
+    gain,
+    rule_at,
+    surest_best,
+    swept_variants,
+    tuned_cells,
+    vendor_cells,
+)
 
 GROUP = Group("allreduce", "f32", "sum", 2, "out_of_place", "registered")
 
@@ -47,6 +57,12 @@ class Series(unittest.TestCase):
         self.assertAlmostEqual(point.low, 9.0 / 2.5)
         self.assertAlmostEqual(point.high, 11.0 / 1.8)
 
+    def test_the_best_gain_is_one_that_is_sure(self):
+        lucky = gain(cell("mesh", 8, 1.0, low=0.5, high=30.0), cell("vendor", 8, 25.0))
+        sure = gain(cell("mesh", 64, 5.0), cell("vendor", 64, 20.0))
+        self.assertEqual(surest_best([lucky, sure]).bytes, 64)
+        self.assertIsNone(surest_best([lucky]))
+
     def test_vendor_from_the_column_where_it_has_no_row(self):
         vendor = vendor_cells(
             [cell("mesh", 8, 2.0, vendor=6.0), cell("vendor", 16, 9.0), cell("mesh", 16, 2.0, vendor=99.0)]
@@ -66,9 +82,10 @@ class Series(unittest.TestCase):
         self.assertEqual([(found.bytes, found.median) for found in chosen], [(8, 1.0)])
 
     def test_a_vendor_rule_is_a_gain_of_one(self):
-        cells = [cell("vendor", 8, 3.0), cell("mesh", 8, 4.0)]
+        cells = [cell("vendor", 8, 3.0, low=2.0, high=4.0), cell("mesh", 8, 4.0)]
         chosen = tuned_cells(cells, [Rule(0, Plan("vendor", 1))])
-        self.assertEqual(gain(chosen[0], vendor_cells(cells)[8]).ratio, 1.0)
+        point = gain(chosen[0], vendor_cells(cells)[8])
+        self.assertEqual((point.low, point.ratio, point.high), (1.0, 1.0, 1.0))
 
     def test_bands_merge_plans_of_one_variant_and_stay_inside(self):
         rules = [Rule(0, Plan("push")), Rule(64, Plan("mesh", 1)), Rule(512, Plan("mesh", 2)), Rule(4096, Plan("push"))]
