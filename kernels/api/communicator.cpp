@@ -19,9 +19,15 @@
 namespace attune {
 
 namespace {
-constexpr auto names = variant_names();
+constexpr auto names = all_variant_names();
 
-std::size_t index_of(std::string_view name) { return static_cast<std::size_t>(&variant(name) - variant_table.data()); }
+/// Index in variant_table.
+std::size_t index_of(std::string_view name) {
+  const VariantInfo& info = variant(name);
+  if (info.traits.family == Family::fused)
+    throw Error(Status::usage, fmt::format("'{}' is no variant of allreduce", name), "use one of `attune cost`'s");
+  return static_cast<std::size_t>(&info - variant_table.data());
+}
 
 /// Drives MPI while a rank waits: a peer may be blocked in a send to us before it can enter our call.
 void drive_mpi(void* context) {
@@ -81,24 +87,40 @@ struct Communicator::State {
                     "give every rank the same table, numerics class and scratch size");
   }
 
+  /// One call at a time.
+  struct Guard {
+    explicit Guard(std::atomic<bool>& flag_) : flag(flag_) {
+      if (flag.exchange(true, std::memory_order_acquire))
+        throw Error(Status::usage, "two calls at once on one communicator",
+                    "give each thread a communicator of its own");
+    }
+    ~Guard() { flag.store(false, std::memory_order_release); }
+    std::atomic<bool>& flag;
+  };
+
+  void require_vendor() const {
+    if (vendor == nullptr)
+      throw Error(Status::unsupported, "a team of threads has no vendor",
+                  "use another variant, or a communicator made from an MPI_Comm");
+  }
+
   void run(const AllreduceCall& call, const Plan& plan) {
-    struct Guard {
-      explicit Guard(std::atomic<bool>& flag_) : flag(flag_) {
-        if (flag.exchange(true, std::memory_order_acquire))
-          throw Error(Status::usage, "two calls at once on one communicator",
-                      "give each thread a communicator of its own");
-      }
-      ~Guard() { flag.store(false, std::memory_order_release); }
-      std::atomic<bool>& flag;
-    };
     const Guard guard(busy);
     const std::size_t index = index_of(plan.variant);
     if (!variant_table[index].composite) return team->allreduce(index, plan, call);
     if (variant_table[index].name == "naive") return host::naive_allreduce(*team, call);
-    if (vendor == nullptr)
-      throw Error(Status::unsupported, "a team of threads has no vendor",
-                  "use another variant, or a communicator made from an MPI_Comm");
+    require_vendor();
     vendor->allreduce(*team, call, plan.variant);
+  }
+
+  void run(const NormCall& call, const Plan& plan) {
+    const Guard guard(busy);
+    if (plan.variant == name_of(call.collective)) return team->fused(plan, call);
+    if (variant(plan.variant).name != "vendor")
+      throw Error(Status::usage, fmt::format("'{}' is no variant of {}", plan.variant, name_of(call.collective)),
+                  fmt::format("use {} or vendor", name_of(call.collective)));
+    require_vendor();
+    vendor->fused(*team, call);
   }
 
   void note(const Problem& problem, const Answer& answer, const std::string& asked) {
@@ -157,6 +179,23 @@ Problem Communicator::problem_of(const AllreduceCall& call) const {
   return problem;
 }
 
+Problem Communicator::problem_of(const NormCall& call) const {
+  const bool everywhere = call.collective == Collective::allreduce_rms_norm;
+  Problem problem;
+  problem.collective = call.collective;
+  problem.dtype = call.dtype;
+  problem.count = call.rows * call.cols;
+  problem.rows = call.rows;
+  problem.cols = call.cols;
+  problem.ranks = size();
+  problem.placement = call.in == call.sum ? Placement::in_place : Placement::out_of_place;
+  const Bytes bytes = problem.bytes();
+  const bool outputs = !everywhere || (registered(call.sum, bytes) && registered(call.normalised, bytes));
+  problem.memory = registered(call.in, bytes) && outputs ? Memory::registered : Memory::staged;
+  problem.epilogue = call.residual != nullptr ? EpilogueKind::residual : EpilogueKind::none;
+  return problem;
+}
+
 Answer Communicator::find(const Problem& problem) const { return state_->dispatcher.find(problem); }
 
 std::string Communicator::why_not(std::string_view name) const {
@@ -170,7 +209,10 @@ std::string Communicator::why_not(std::string_view name) const {
 }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue) {
-  const AllreduceCall call{in, out, count, dtype, op, epilogue};
+  allreduce({in, out, count, dtype, op, epilogue});
+}
+
+void Communicator::allreduce(const AllreduceCall& call) {
   check(call);
   const Problem problem = problem_of(call);
   const Answer answer = find(problem);
@@ -181,8 +223,21 @@ void Communicator::allreduce(const void* in, void* out, Index count, DType dtype
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
                              const EpilogueSpec& epilogue) {
-  state_->run({in, out, count, dtype, op, epilogue}, plan);
+  state_->run(AllreduceCall{in, out, count, dtype, op, epilogue}, plan);
 }
+
+void Communicator::allreduce(const AllreduceCall& call, const Plan& plan) { state_->run(call, plan); }
+
+void Communicator::fused(const NormCall& call) {
+  check(call, rank(), size());
+  const Problem problem = problem_of(call);
+  const Answer answer = find(problem);
+  if (state_->settings.log_dispatch)
+    state_->note(problem, answer, to_string(key_of(problem, state_->dispatcher.numerics())));
+  state_->run(call, answer.plan());
+}
+
+void Communicator::fused(const NormCall& call, const Plan& plan) { state_->run(call, plan); }
 
 void run_local_team(int n, const Options& options, const std::function<void(Communicator&)>& f) {
   auto bootstraps = make_local_bootstraps(n);

@@ -30,7 +30,7 @@ Settings read_settings(const Options& options) {
 }
 
 namespace {
-constexpr auto names = variant_names();
+constexpr auto names = all_variant_names();
 const TableLimits limits{names, host::max_blocks, 1};
 
 /// What rank 0 tells the others before the text.

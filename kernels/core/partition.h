@@ -26,6 +26,14 @@ struct Span {
   return {span.first + first, (upto < span.count ? upto : span.count) - first};
 }
 
+inline constexpr Bytes largest_pack = 64;  ///< Bytes of a pack on the device that has the largest ones.
+
+/// Elements of the largest of `parts` parts, in whole packs.
+[[nodiscard]] ATTUNE_BOTH constexpr Index largest_part(Index count, int parts, Index lanes) {
+  const Index packs = (count + lanes - 1) / lanes;
+  return (packs + parts - 1) / parts * lanes;
+}
+
 /// The pieces of at most `chunk` elements of a span, for `for (Span part : chunks_of(span, chunk))`. An empty span is
 /// one empty piece: pipelines keep their handshakes, so that no rank finishes a launch that a peer has not begun.
 class Chunks {

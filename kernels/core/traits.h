@@ -6,7 +6,24 @@ namespace attune {
 
 enum class Family : std::uint8_t { one_shot, two_shot, ring, halving_doubling, tree, multimem, fused, composite };
 /// What a variant must be able to do with peers.
-enum class Needs : std::uint8_t { nothing, peer_inputs, peer_outputs, peer_scratch, multimem, many_nodes };
+enum class Needs : std::uint8_t {
+  nothing,
+  mailboxes,     ///< Write to peers' mailboxes alone: any buffer will do.
+  peer_inputs,   ///< Read peers' inputs.
+  peer_scratch,  ///< Read peers' inputs and scratch.
+  peer_outputs,  ///< Read peers' inputs, read or write their outputs.
+  peer_inboxes,  ///< Write to peers' inboxes and outputs; inputs may be any memory.
+  multimem,
+  many_nodes
+};
+/// Must peers be able to address my input, or my output?
+[[nodiscard]] constexpr bool reads_peer_inputs(Needs needs) {
+  return needs == Needs::peer_inputs || needs == Needs::peer_scratch || needs == Needs::peer_outputs;
+}
+[[nodiscard]] constexpr bool uses_peer_outputs(Needs needs) {
+  return needs == Needs::peer_outputs || needs == Needs::peer_inboxes;
+}
+
 enum class InPlace : std::uint8_t { safe, unsafe };
 
 struct Traits {
@@ -37,7 +54,8 @@ struct Cost {
   Bytes peer_writes = 0;
   Bytes local_reads = 0;
   Bytes local_writes = 0;
-  Index notifies = 0;  ///< Flags written to peers by one block index over the team, those inside barriers not counted.
+  Index notifies = 0;  ///< Flags written to peers by one block index over the team, those inside barriers not counted;
+                       ///< of pipelined variants: when each shard is one chunk.
   int barriers = 0;    ///< Team barriers that every block passes.
   int rounds = 0;      ///< Dependent remote steps: the latency term.
   friend constexpr bool operator==(const Cost&, const Cost&) = default;

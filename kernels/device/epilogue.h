@@ -2,6 +2,8 @@
 /// What happens to a sum at the store. An epilogue is called as `epilogue(i, pack)` with the index of the pack
 /// (`i.first` is the first element) and a pack of accumulators, once per element of the result, before it is
 /// rounded to the element type.
+#include <limits>
+
 #include "core/floats.h"
 #include "core/types.h"
 #include "device/pack.h"
@@ -16,7 +18,7 @@ struct NoEpilogue {
   }
 };
 
-/// The division of `avg`: one correct rounding, in the accumulator. Floats only.
+/// The division of `avg`: one correct rounding, in the accumulator; integers divide truncating.
 struct Average {
   int divisor = 1;  ///< 1 = a plain sum.
   template <class A, int L, int P>
@@ -28,7 +30,8 @@ struct Average {
   }
 };
 
-/// Any functor (index, value) → value, element by element: `Elementwise{[](Index i, float x) { … }}`.
+/// Any functor (index, value) → value, element by element: `Elementwise{[](Index i, float x) { … }}`. It is called for
+/// elements of the message alone, not for lanes behind the tail.
 template <class F>
 struct Elementwise {
   F function;
@@ -36,11 +39,25 @@ struct Elementwise {
   template <class P>
   ATTUNE_DEVICE P operator()(const auto& i, const P& sum) const {
     const Index first = base + i.first;
-    return map_lanes(sum, [&](int lane, auto value) { return function(first + lane, value); });
+    const int lanes = i.lanes;
+    return map_lanes(sum, [&](int lane, auto value) {
+      return lane < lanes ? static_cast<decltype(value)>(function(first + lane, value)) : value;
+    });
   }
 };
 template <class F>
 Elementwise(F) -> Elementwise<F>;
+
+/// The division of `avg`, then the caller's functor.
+template <class F>
+struct CallerEpilogue {
+  Average average;
+  Elementwise<const F&> function;
+  template <class P>
+  ATTUNE_DEVICE P operator()(const auto& i, const P& sum) const {
+    return function(i, average(i, sum));
+  }
+};
 
 /// The prebuilt epilogues, chosen at run time, and the division of `avg` before them. Arithmetic is done in the
 /// accumulator; integers divide truncating.
@@ -67,7 +84,7 @@ struct AnyEpilogue {
         break;
       case EpilogueKind::scale: {
         const double by = scale;
-        value = map_lanes(value, [by](int, A x) { return static_cast<A>(x * static_cast<ScaleOf<A>>(by)); });
+        value = map_lanes(value, [by](int, A x) { return scaled(x, by); });
         break;
       }
       case EpilogueKind::bias:
@@ -84,8 +101,19 @@ struct AnyEpilogue {
   }
 
  private:
+  /// Floats in their accumulator. Integers as doubles, truncated; what does not fit becomes the nearest limit, NaN 0.
   template <class A>
-  using ScaleOf = std::conditional_t<std::is_floating_point_v<A>, A, double>;
+  ATTUNE_DEVICE static A scaled(A x, double by) {
+    if constexpr (std::is_floating_point_v<A>) {
+      return x * static_cast<A>(by);
+    } else {
+      using Limits = std::numeric_limits<A>;
+      const double product = static_cast<double>(x) * by;
+      if (product >= static_cast<double>(Limits::max())) return Limits::max();
+      if (product <= static_cast<double>(Limits::min())) return Limits::min();
+      return product == product ? static_cast<A>(product) : A{};
+    }
+  }
 
   template <class A, int L, int P>
   ATTUNE_DEVICE Pack<A, L, P> add_operand(const Pack<A, L, P>& value, const auto& i, Index at, bool wrap) const {

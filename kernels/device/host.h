@@ -57,6 +57,9 @@ template <class T, Role role>
 struct View {
   T* data;
 
+  /// The same memory, taken to hold a message's elements from `first` on.
+  [[nodiscard]] ATTUNE_DEVICE View from(Index first) const { return {data - first}; }
+
   template <class I>
   ATTUNE_DEVICE auto load(const I& i) const {
     using P = HostPack<T, I::isa::native>;
@@ -110,7 +113,9 @@ struct View {
 struct Addresses {
   std::array<std::byte*, max_ranks> in{};
   std::array<std::byte*, max_ranks> out{};
+  std::array<std::byte*, max_ranks> second_out{};
   std::array<std::byte*, max_ranks> scratch{};
+  std::array<std::byte*, max_ranks> inbox{};
 };
 
 /// The buffers of one call. A peer's `in` and `out` are known from the first wait for that peer on.
@@ -128,6 +133,17 @@ struct Buffers {
   [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> scratch(int rank) const {
     return {reinterpret_cast<T*>(at.scratch[static_cast<std::size_t>(rank)])};
   }
+  /// A region that peers push into before any barrier, and that nobody reads once its owner's launch has ended.
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> inbox(int rank) const {
+    return {reinterpret_cast<T*>(at.inbox[static_cast<std::size_t>(rank)])};
+  }
+};
+
+/// The messages of one in-band call, mine included, as a block has taken them: `in(rank)` is what rank has posted.
+template <class T>
+struct Letters {
+  std::array<T*, max_ranks> at;
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> in(int rank) const { return {at[static_cast<std::size_t>(rank)]}; }
 };
 
 }  // namespace attune::host

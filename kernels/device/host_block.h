@@ -33,21 +33,30 @@ class Block {
   ATTUNE_DEVICE Block(const Launch& launch, int index)
       : launch_(launch), index_(index), counters_(launch.counters->block[static_cast<std::size_t>(index)]) {
     at_.scratch = launch.scratch;
+    at_.inbox = launch.inbox;
     if (launch.known_inputs != nullptr) at_.in = *launch.known_inputs;
     if (launch.known_inputs == nullptr) at_.in[static_cast<std::size_t>(launch.rank)] = launch.local_in;
     at_.out[static_cast<std::size_t>(launch.rank)] = launch.local_out;
+    at_.second_out[static_cast<std::size_t>(launch.rank)] = launch.local_second_out;
   }
 
   [[nodiscard]] ATTUNE_DEVICE const Addresses& addresses() const { return at_; }
   [[nodiscard]] ATTUNE_DEVICE int index() const { return index_; }
 
   /// My block's share of a span, in whole packs; may be empty.
-  [[nodiscard]] ATTUNE_DEVICE Span share_of(Span span) const {
-    return part_of(span, index_, launch_.blocks, host_lanes<T>);
-  }
+  [[nodiscard]] ATTUNE_DEVICE Span share_of(Span span) const { return part_of(span, index_, launch_.blocks); }
   /// Rank `rank`'s shard of a message of `count` elements, in whole packs; may be empty.
   [[nodiscard]] ATTUNE_DEVICE static Span shard_of(Index count, int rank, int ranks) {
-    return part_of({0, count}, rank, ranks, host_lanes<T>);
+    return part_of({0, count}, rank, ranks);
+  }
+
+  /// Part `which` of `parts` of a span, in whole packs; may be empty.
+  [[nodiscard]] ATTUNE_DEVICE static Span part_of(Span span, int which, int parts) {
+    return attune::part_of(span, which, parts, host_lanes<T>);
+  }
+  /// Elements of the largest shard, in whole packs: the stride of slots that hold one shard each.
+  [[nodiscard]] ATTUNE_DEVICE static Index slot_of(Index count, int ranks) {
+    return largest_part(count, ranks, host_lanes<T>);
   }
 
   /// Raises my flag at `peer`. Release: what this block wrote before is visible to whoever sees it.
@@ -88,6 +97,48 @@ class Block {
         team, [this](int peer) __attribute__((always_inline)) { wait(peer); });
   }
 
+  /// Sends my share of my input to every peer's mailbox, the flag with the data: nothing comes before, not even a
+  /// barrier. Release. An empty share sends the flag alone. Whoever posts also takes, in the same launch.
+  template <int Ranks>
+  ATTUNE_DEVICE void post(const Team<Ranks>& team, const Buffers<T>& buffers, Span share) {
+    const auto mine = buffers.in(team.rank);
+    if (fits_in_line(buffers)) {
+      for_each_peer(
+          team, [&](int peer) __attribute__((always_inline)) {
+            std::memcpy(mail_line(peer, team.rank).payload.data(), mine.data, bytes_of(share));
+          });
+    } else {
+      for_each_pack(
+          share, [&](auto i) __attribute__((always_inline)) {
+            const auto pack = mine.load(i);
+            for_each_peer(
+                team, [&](int peer) __attribute__((always_inline)) { mail_body(peer, team.rank).store(i, pack); });
+          });
+    }
+    for_each_peer(
+        team, [&](int peer) __attribute__((always_inline)) {
+          MailLine& line = mail_line(peer, team.rank);
+          line.digest = launch_.digest;
+          line.call.store(launch_.mail_call, std::memory_order_release);
+        });
+  }
+
+  /// Waits until every peer's block of my index has posted. Acquire. Throws as wait_slow does.
+  template <int Ranks>
+  [[nodiscard]] ATTUNE_DEVICE Letters<T> take(const Team<Ranks>& team, const Buffers<T>& buffers) {
+    const bool in_line = fits_in_line(buffers);
+    Letters<T> letters;
+    letters.at[static_cast<std::size_t>(team.rank)] = buffers.in(team.rank).data;
+    for_each_peer(
+        team, [&](int peer) __attribute__((always_inline)) {
+          MailLine& line = mail_line(team.rank, peer);
+          await_mail(line, peer);
+          letters.at[static_cast<std::size_t>(peer)] =
+              in_line ? reinterpret_cast<T*>(line.payload.data()) : mail_body(team.rank, peer).data;
+        });
+    return letters;
+  }
+
   /// Calls f(i) for every pack of a span that starts on a pack boundary: whole packs with a constant width, then at
   /// most one tail. An empty span calls nothing. `f` must not throw.
   template <class F>
@@ -98,8 +149,60 @@ class Block {
     walk<false>(span, f);
   }
 
+  /// Calls f(row) for every row of my block's part of `rows`, as the span of its `cols` elements. Rows need not begin
+  /// on a pack boundary; each may end in a tail.
+  template <class F>
+  ATTUNE_DEVICE void for_each_row(Span rows, Index cols, F f) const {
+    const Span mine = attune::part_of(rows, index_, launch_.blocks, 1);
+    for (Index row = mine.first; row < mine.end(); ++row) f(Span{row * cols, cols});
+  }
+
+  /// The sum of f(i), a pack of accumulators, over the packs of a span and the lanes of a pack, in one fixed order.
+  /// Lanes behind the tail count: f gives 0 there, as it does for what a load has filled. An empty span gives 0.
+  template <class F>
+  [[nodiscard]] ATTUNE_DEVICE double sum_of(Span span, F f) const {
+    using P = HostPack<T, Isa::native>;
+    Pack<Accumulator<T>, P::lanes_per_part, P::parts> sums{};
+    const auto add = [&](auto i) __attribute__((always_inline)) { sums = Sum{}(sums, f(i)); };
+    walk<false>(span, add);
+    Accumulator<T> lane[P::lanes];
+    std::memcpy(lane, sums.part, sizeof lane);
+    double total = 0;
+    for (const auto value : lane) total += static_cast<double>(value);
+    return total;
+  }
+
  private:
   [[nodiscard]] ATTUNE_DEVICE Pad& pad(int rank) const { return launch_.control[static_cast<std::size_t>(rank)]->pad; }
+
+  [[nodiscard]] ATTUNE_DEVICE Mailbox& mailbox(int owner, int sender) const {
+    auto& mail = launch_.control[static_cast<std::size_t>(owner)]->mail;
+    return mail.box[launch_.mail_call & (mail_generations - 1)][static_cast<std::size_t>(sender)];
+  }
+  [[nodiscard]] ATTUNE_DEVICE MailLine& mail_line(int owner, int sender) const {
+    return mailbox(owner, sender).line[static_cast<std::size_t>(index_)];
+  }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> mail_body(int owner, int sender) const {
+    return {reinterpret_cast<T*>(mailbox(owner, sender).body.data())};
+  }
+  [[nodiscard]] ATTUNE_DEVICE static std::size_t bytes_of(Span span) {
+    return static_cast<std::size_t>(span.count) * sizeof(T);
+  }
+  /// A message this small is one pack, of block 0.
+  [[nodiscard]] ATTUNE_DEVICE static bool fits_in_line(const Buffers<T>& buffers) {
+    return bytes_of({0, buffers.count}) <= MailLine::capacity;
+  }
+
+  ATTUNE_DEVICE void await_mail(const MailLine& line, int peer) const {
+    bool arrived = false;
+    for (int spin = 0; spin < launch_.policy.spins; ++spin) {
+      arrived = line.call.load(std::memory_order_acquire) == launch_.mail_call;
+      if (arrived) break;
+      detail::pause();
+    }
+    if (!arrived) wait_for_mail(launch_, line.call, index_, peer);
+    if (line.digest != launch_.digest) refuse_mismatch(launch_, peer);
+  }
 
   ATTUNE_DEVICE void raise(int peer) {
     const auto to = static_cast<std::size_t>(peer);
@@ -109,6 +212,7 @@ class Block {
       LaunchRecord& record = line.record[launch_.number & 1U];
       record.in.store(launch_.in.word, std::memory_order_relaxed);
       record.out.store(launch_.out.word, std::memory_order_relaxed);
+      record.second_out.store(launch_.second_out.word, std::memory_order_relaxed);
       record.digest.store(launch_.digest, std::memory_order_relaxed);
     }
     line.epoch.store(++counters_.sent[to], std::memory_order_release);
@@ -120,13 +224,14 @@ class Block {
     if (record.digest.load(std::memory_order_relaxed) != launch_.digest) refuse_mismatch(launch_, peer);
     at_.in[static_cast<std::size_t>(peer)] = locate({record.in.load(std::memory_order_relaxed)}, peer);
     at_.out[static_cast<std::size_t>(peer)] = locate({record.out.load(std::memory_order_relaxed)}, peer);
+    at_.second_out[static_cast<std::size_t>(peer)] = locate({record.second_out.load(std::memory_order_relaxed)}, peer);
   }
   [[nodiscard]] ATTUNE_DEVICE std::byte* locate(SymmetricAddress address, int peer) const {
     return launch_.segment[address.segment()][static_cast<std::size_t>(peer)] + address.offset();
   }
 
   template <bool Streaming, class F>
-  ATTUNE_DEVICE static void walk(Span span, F& f) {
+  ATTUNE_DEVICE static void walk(Span span, const F& f) {
     constexpr Index lanes = host_lanes<T>;
     Index first = span.first;
     for (; span.end() - first >= lanes; first += lanes) f(Full<Isa, T, Streaming>{first});
@@ -140,9 +245,9 @@ class Block {
   Addresses at_;
 };
 
-/// The op over all ranks' inputs at position i, in rank order: the same bits wherever it is computed.
-template <int Ranks, class T, class I, class O>
-ATTUNE_DEVICE auto sum_over(const Team<Ranks>& team, const Buffers<T>& buffers, const I& i, O op) {
+/// The op over all ranks' inputs (or letters) at position i, in rank order: the same bits wherever it is computed.
+template <int Ranks, class B, class I, class O>
+ATTUNE_DEVICE auto sum_over(const Team<Ranks>& team, const B& buffers, const I& i, O op) {
   auto sum = widen(buffers.in(0).load(i));
 #pragma GCC unroll 8
   for (int rank = 1; rank < team.ranks; ++rank) sum = op(sum, widen(buffers.in(rank).load(i)));

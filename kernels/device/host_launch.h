@@ -33,14 +33,17 @@ struct Launch {
   SymmetricAddress out;
   std::byte* local_in = nullptr;  ///< The same in this process.
   std::byte* local_out = nullptr;
+  SymmetricAddress second_out;  ///< Fused kernels: the normalised rows.
+  std::byte* local_second_out = nullptr;
   std::uint64_t digest = 0;        ///< Of everything that must be equal on all ranks.
   std::uint32_t number = 0;        ///< Launches of this team so far; equal on all ranks.
-  Epoch mail_number = 0;           ///< In-band launches so far, never 0; equal on all ranks.
+  std::uint64_t mail_call = 0;     ///< Number of this in-band launch, never 0; equal on all ranks.
   const void* epilogue = nullptr;  ///< An AnyEpilogue<T>, or a caller's functor.
   const void* extra = nullptr;     ///< Arguments of fused kernels.
 
   std::array<Control*, max_ranks> control{};                        ///< Every rank's control block.
-  std::array<std::byte*, max_ranks> scratch{};                      ///< Every rank's scratch.
+  std::array<std::byte*, max_ranks> scratch{};                      ///< Every rank's scratch,
+  std::array<std::byte*, max_ranks> inbox{};                        ///< and inbox.
   const std::array<std::byte*, max_ranks>* segment = nullptr;       ///< [segment number][rank] → address here.
   const std::array<std::byte*, max_ranks>* known_inputs = nullptr;  ///< All inputs are in this process.
   Counters* counters = nullptr;
@@ -49,8 +52,11 @@ struct Launch {
 
 /// Waits beyond the first spins: yields, drives progress, notices a peer that has given up, and times out.
 /// Throws Error(timeout) that names variant, block, rank, peer, expected and seen epoch; Error(internal) when the
-/// peer has failed.
+/// peer has failed; Error(usage) when it is in another call.
 void wait_slow(const Launch& launch, const std::atomic<Epoch>& flag, Epoch expected, int block, int peer);
+
+/// The same until the mail of this launch's call has come.
+void wait_for_mail(const Launch& launch, const std::atomic<std::uint64_t>& flag, int block, int peer);
 
 /// Throws Error(usage): a peer is in another call than this rank.
 [[noreturn]] void refuse_mismatch(const Launch& launch, int peer);

@@ -28,6 +28,7 @@ struct SymmetricAddress {
 struct LaunchRecord {
   std::atomic<std::uint64_t> in{0};
   std::atomic<std::uint64_t> out{0};
+  std::atomic<std::uint64_t> second_out{0};
   std::atomic<std::uint64_t> digest{0};
 };
 
@@ -54,16 +55,17 @@ struct Counters {
   std::array<OfBlock, max_blocks> block;
 };
 
-/// Mailboxes of in-band variants: fixed places that depend on neither size nor grid. Two generations suffice
-/// because every call waits for a message of every peer.
-struct MailLine {
-  std::atomic<Epoch> epoch{0};
-  std::uint32_t unused = 0;
-  std::array<std::byte, 56> payload{};  ///< The whole message when it fits.
+/// Mailboxes of in-band variants: fixed places that depend on neither size nor grid. Two generations, alternating by
+/// call, suffice because every call waits for a message of every peer: a peer that writes generation g again has
+/// finished the call between, so I had begun that one and finished with g. The flag is the number of the call: equal
+/// or not, no order; 64 bits never wrap, 0 is an empty mailbox.
+struct alignas(64) MailLine {
+  std::atomic<std::uint64_t> call{0};
+  std::uint64_t digest = 0;  ///< Of what the sender was asked to do.
+  static constexpr Bytes capacity = 48;
+  std::array<std::byte, capacity> payload{};  ///< The whole message when it fits.
 };
 static_assert(sizeof(MailLine) == 64);
-inline constexpr Bytes mail_capacity = 64 * 1024;  ///< Largest message of an in-band variant.
-inline constexpr int mail_generations = 2;
 
 struct alignas(128) Mailbox {
   std::array<MailLine, max_blocks> line;      ///< One flag per block of the sender.
@@ -73,10 +75,17 @@ struct Mail {
   std::array<std::array<Mailbox, max_ranks>, mail_generations> box;  ///< [generation][sender]
 };
 
+/// Which launch a rank is in, for peers that have waited long: one that is in another call will never come.
+struct CurrentLaunch {
+  std::atomic<std::uint64_t> number{0};  ///< Plus one: 0 = none yet.
+  std::atomic<std::uint64_t> digest{0};
+};
+
 /// A rank's shared control block.
 struct Control {
   Pad pad;
   Mail mail;
+  std::array<CurrentLaunch, 2> current;  ///< By parity of the launch: a peer may be one ahead.
   std::atomic<std::uint32_t> failed{0};  ///< Set when the rank gives up, so that peers stop waiting for it.
 };
 

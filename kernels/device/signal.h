@@ -7,10 +7,14 @@
 #include <cstdint>
 
 #include "core/annotations.h"
+#include "core/types.h"
 
 namespace attune {
 
 using Epoch = std::uint32_t;
+
+inline constexpr Bytes mail_capacity = 64 * 1024;  ///< Largest message of an in-band variant.
+inline constexpr int mail_generations = 2;         ///< They alternate by call: see device/host_memory.h.
 
 /// Has the epoch `seen` reached `expected`? Right across the wrap at 2^32, while they are less than 2^31 apart.
 [[nodiscard]] ATTUNE_BOTH constexpr bool reached(Epoch seen, Epoch expected) {

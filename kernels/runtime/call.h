@@ -1,7 +1,10 @@
 #pragma once
 /// One allreduce on one rank, as the layers below the public API see it.
+#include <span>
+
 #include "core/plan.h"
 #include "core/types.h"
+#include "device/host_launch.h"
 
 namespace attune {
 
@@ -13,6 +16,19 @@ struct EpilogueSpec {
   Index cols = 1;                 ///< `bias`: the row length.
 };
 
+/// Kernels of a call with the caller's own epilogue, compiled in the caller's program (attune/epilogue.hpp).
+struct CallerKernels {
+  std::span<const host::Kernel> sum;  ///< By index in variant_table; the last one is the local reduction.
+  std::span<const host::Kernel> any;  ///< The same for any op.
+  const void* function = nullptr;
+};
+/// What those kernels find in Launch::extra.
+struct CallerArguments {
+  const void* function = nullptr;
+  int divisor = 1;  ///< Ranks for avg, else 1.
+  Index base = 0;   ///< Position of the span's element 0 in the caller's message.
+};
+
 struct AllreduceCall {
   const void* in = nullptr;
   void* out = nullptr;
@@ -20,6 +36,7 @@ struct AllreduceCall {
   DType dtype = DType::f32;
   Op op = Op::sum;
   EpilogueSpec epilogue;
+  const CallerKernels* caller = nullptr;  ///< In place of the prebuilt epilogues.
 };
 
 /// Throws Error(usage) for a negative count, a null buffer with elements, a buffer that the dtype does not allow to

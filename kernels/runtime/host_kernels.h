@@ -3,6 +3,7 @@
 #include <array>
 #include <type_traits>
 
+#include "core/traits.h"
 #include "device/any.h"
 #include "device/host_block.h"
 
@@ -46,6 +47,16 @@ using SumType = typename std::conditional_t<std::is_integral_v<T>,
                                             std::make_signed<std::conditional_t<std::is_integral_v<T>, T, int>>,
                                             std::type_identity<T>>::type;
 
+/// Does the inner loop run over all peers? Then a fixed rank count pays.
+template <class V>
+consteval bool unrolls_peers() {
+  if constexpr (requires { V::traits; }) {
+    return V::traits.family == Family::one_shot || V::traits.family == Family::two_shot;
+  } else {
+    return true;
+  }
+}
+
 template <class V, class Isa>
 KernelTable make_kernels() {
   KernelTable table;
@@ -53,8 +64,9 @@ KernelTable make_kernels() {
     const auto d = static_cast<std::size_t>(dtype);
     with_dtype(dtype, [&]<class T>() {
       if constexpr (Isa::compiles_sums) {
-        table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;
         table.sum[d] = &sum_kernel<V, Isa, SumType<T>, 0>;
+        table.sum2[d] = table.sum[d];
+        if constexpr (unrolls_peers<V>()) table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;
       }
       table.any[d] = &any_kernel<V, Isa, T>;
     });

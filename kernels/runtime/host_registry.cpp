@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "runtime/local_reduce.h"
+#include "runtime/local_rms_norm.h"
 #include "variants/registry.h"
 
 namespace attune::host {
@@ -38,6 +39,18 @@ std::vector<KernelTable> tables() {
   return all;
 }
 
+template <class Isa, class... V>
+std::vector<FusedTable> fused_tables(TypeList<V...>) {
+  return {fused_kernels_of<V, Isa>()...};
+}
+
+std::vector<FusedTable> fused_tables_of_this_machine() {
+#if defined(ATTUNE_HAVE_AVX2)
+  if (instruction_set() == "avx2") return fused_tables<isa::avx2>(FusedVariants{});
+#endif
+  return fused_tables<isa::baseline>(FusedVariants{});
+}
+
 std::vector<KernelTable> tables_of_this_machine() {
 #if defined(ATTUNE_HAVE_AVX2)
   if (instruction_set() == "avx2") return tables<isa::avx2>();
@@ -55,6 +68,18 @@ std::string_view instruction_set() {
 const KernelTable& kernels(std::size_t variant_index) {
   static const std::vector<KernelTable> all = tables_of_this_machine();
   return all.at(variant_index);
+}
+
+const FusedTable& fused_kernels(std::size_t index) {
+  static const std::vector<FusedTable> all = fused_tables_of_this_machine();
+  return all.at(index);
+}
+
+const FusedTable& local_norm_kernels() {
+#if defined(ATTUNE_HAVE_AVX2)
+  if (instruction_set() == "avx2") return fused_kernels_of<local_rms_norm, isa::avx2>();
+#endif
+  return fused_kernels_of<local_rms_norm, isa::baseline>();
 }
 
 const KernelTable& local_kernels() {

@@ -2,6 +2,7 @@
 /// The kernels of every variant for the instruction set of this machine.
 #include <string_view>
 
+#include "runtime/fused_kernels.h"
 #include "runtime/host_kernels.h"
 
 namespace attune::host {
@@ -15,5 +16,9 @@ namespace attune::host {
 
 /// out = op over `inputs` in rank order, then the epilogue: no peers involved. Used by the composites.
 [[nodiscard]] const KernelTable& local_kernels();
+
+/// The kernels of a fused collective (index in fused_table), and of the norm alone.
+[[nodiscard]] const FusedTable& fused_kernels(std::size_t index);
+[[nodiscard]] const FusedTable& local_norm_kernels();
 
 }  // namespace attune::host

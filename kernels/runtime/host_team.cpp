@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/partition.h"
 #include "device/epilogue.h"
+#include "runtime/digest.h"
 #include "runtime/host_registry.h"
 #include "variants/registry.h"
 
@@ -17,6 +19,8 @@ constexpr Bytes page = 4096;
 constexpr Bytes default_chunk_bytes = 64 * 1024;
 
 constexpr Bytes round_up(Bytes bytes, Bytes to) { return (bytes + to - 1) / to * to; }
+/// Slots of pushed shards are rounded to packs: a region is a little larger than the message.
+constexpr Bytes region_bytes(Bytes scratch_bytes) { return scratch_bytes + page; }
 constexpr Bytes control_bytes() { return round_up(static_cast<Bytes>(sizeof(Control)), page); }
 
 /// The last-level cache in bytes; 32 MiB when the system does not tell.
@@ -28,26 +32,13 @@ Bytes last_level_cache() {
   return size;
 }
 
-/// FNV-1a over the words that must agree.
-class Digest {
- public:
-  Digest& add(std::uint64_t word) {
-    for (int k = 0; k < 8; ++k) state_ = (state_ ^ (word >> (8 * k) & 0xFF)) * 0x100000001B3ULL;
-    return *this;
-  }
-  [[nodiscard]] std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xCBF29CE484222325ULL;
-};
-
 std::uint64_t digest_of(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece) {
   return Digest()
       .add(variant)
       .add(static_cast<std::uint64_t>(plan.blocks))
       .add(static_cast<std::uint64_t>(plan.chunk_bytes))
-      .add(static_cast<std::uint64_t>(call.dtype) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
-           static_cast<std::uint64_t>(call.epilogue.kind))
+      .add((call.caller != nullptr ? 1U << 24 : 0U) | static_cast<std::uint64_t>(call.dtype) << 16 |
+           static_cast<std::uint64_t>(call.op) << 8 | static_cast<std::uint64_t>(call.epilogue.kind))
       .add(static_cast<std::uint64_t>(call.count))
       .add(static_cast<std::uint64_t>(piece.first))
       .value();
@@ -64,12 +55,23 @@ AnyEpilogue<T> make_epilogue(const AllreduceCall& call, int ranks, Index base) {
   return {spec.kind, call.op == Op::avg ? ranks : 1, spec.scale, static_cast<const T*>(spec.operand), spec.cols, base};
 }
 
+/// The caller's own kernel of a variant; `local`: of the reduction without peers.
+constexpr std::size_t local = variant_table.size();
+Kernel callers_kernel(const CallerKernels& caller, std::size_t variant, Op op) {
+  const auto& list = op == Op::sum || op == Op::avg ? caller.sum : caller.any;
+  return variant == local ? list.back() : list[variant];
+}
+
 /// The kernel compiled for this call alone if there is one, else the one that takes any op and epilogue.
-Kernel choose_kernel(const KernelTable& table, const AllreduceCall& call, int ranks) {
+Kernel choose_kernel(const KernelTable& table, std::size_t variant, const AllreduceCall& call, int ranks) {
+  if (call.caller != nullptr) return callers_kernel(*call.caller, variant, call.op);
   const auto d = static_cast<std::size_t>(call.dtype);
   const bool sums = call.op == Op::sum || (call.op == Op::avg && is_float(call.dtype));
   if (!sums || call.epilogue.kind != EpilogueKind::none || table.sum[d] == nullptr) return table.any[d];
   return ranks == 2 ? table.sum2[d] : table.sum[d];
+}
+CallerArguments callers_arguments(const AllreduceCall& call, int ranks, Index base) {
+  return {call.caller != nullptr ? call.caller->function : nullptr, call.op == Op::avg ? ranks : 1, base};
 }
 }  // namespace
 
@@ -82,7 +84,7 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
     throw Error(Status::unsupported, "a team has at most 8 ranks, this communicator has " + std::to_string(size()),
                 "use sub-communicators of up to 8 ranks");
   options_.scratch_bytes = round_up(options.scratch_bytes, page);
-  own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * options_.scratch_bytes);
+  own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * region_bytes(options_.scratch_bytes));
   auto* control = new (own_->base(rank())) Control;
   for (auto& block : counters_->block) {
     block.sent.fill(options_.first_epoch);
@@ -90,6 +92,7 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   }
   for (auto& block : control->pad.line)
     for (auto& line : block) line.epoch.store(options_.first_epoch, std::memory_order_relaxed);
+  mail_calls_ = options_.first_epoch;
   segments_.emplace_back();
   bases_.push_back(own_->bases());
   bootstrap_->barrier();  // every control block is ready before the first launch writes to it
@@ -103,7 +106,9 @@ HostTeam::~HostTeam() {
   }
 }
 
-std::byte* HostTeam::scratch(int rank) const { return own_->base(rank) + control_bytes(); }
+std::byte* HostTeam::region(int rank, Region which) const {
+  return own_->base(rank) + control_bytes() + static_cast<Bytes>(which) * region_bytes(options_.scratch_bytes);
+}
 
 std::byte* HostTeam::allocate(Bytes bytes) {
   if (bytes < 0) throw Error(Status::usage, "allocate: negative size", "give 0 or more bytes");
@@ -151,8 +156,12 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
                    options_.progress_context};
   for (int r = 0; r < size(); ++r) {
     launch.control[static_cast<std::size_t>(r)] = reinterpret_cast<Control*>(own_->base(r));
-    launch.scratch[static_cast<std::size_t>(r)] = scratch(r);
+    launch.scratch[static_cast<std::size_t>(r)] = region(r, Region::scratch);
+    launch.inbox[static_cast<std::size_t>(r)] = region(r, Region::inbox);
   }
+  CurrentLaunch& current = launch.control[static_cast<std::size_t>(rank())]->current[launch.number & 1U];
+  current.digest.store(launch.digest, std::memory_order_relaxed);
+  current.number.store(std::uint64_t{launch.number} + 1, std::memory_order_release);
   try {
     if (launch.blocks == 1) {
       kernel(launch, 0);
@@ -174,7 +183,9 @@ void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceC
   if (call.count == 0) return;
   if (size() == 1)  // nobody to exchange with, whatever the variant
     return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
-  const Index per_piece = options_.scratch_bytes / size_of(call.dtype);
+  const Bytes limit = variant_table[variant].traits.max_bytes;
+  const Index per_piece =
+      (limit > 0 ? std::min(limit, options_.scratch_bytes) : options_.scratch_bytes) / size_of(call.dtype);
   for (const Span piece : chunks_of({0, call.count}, per_piece)) run_piece(variant, plan, call, piece);
 }
 
@@ -197,19 +208,22 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   launch.out = aligned(out) ? address_of(out, bytes) : SymmetricAddress{};
   launch.local_in = in;
   launch.local_out = out;
-  if (launch.in.word == 0 || (in == out && traits.in_place == InPlace::unsafe)) {
-    launch.local_in = scratch(rank()) + options_.scratch_bytes;
+  if (traits.needs == Needs::mailboxes) launch.mail_call = ++mail_calls_;
+  if ((launch.in.word == 0 && reads_peer_inputs(traits.needs)) || (in == out && traits.in_place == InPlace::unsafe)) {
+    launch.local_in = region(rank(), Region::inbox);
     launch.in = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_in - own_->base(rank())));
     std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));
   }
-  const bool stage_out = launch.out.word == 0 && traits.needs == Needs::peer_outputs;
+  const bool stage_out = launch.out.word == 0 && uses_peer_outputs(traits.needs);
   if (stage_out) {
-    launch.local_out = scratch(rank()) + 2 * options_.scratch_bytes;
+    launch.local_out = region(rank(), Region::outputs);
     launch.out = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_out - own_->base(rank())));
   }
   launch.streaming = !stage_out && aligned(out) && beyond_cache(call.count * width);
 
-  const Kernel kernel = choose_kernel(kernels(variant), call, size());
+  const Kernel kernel = choose_kernel(kernels(variant), variant, call, size());
+  const CallerArguments callers = callers_arguments(call, size(), piece.first);
+  launch.extra = &callers;
   with_dtype(call.dtype, [&]<class T>() {
     const auto epilogue = make_epilogue<T>(call, size(), piece.first);
     launch.epilogue = &epilogue;
@@ -227,14 +241,18 @@ void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, i
   launch.op = call.op;
   launch.local_out = static_cast<std::byte*>(call.out);
   launch.known_inputs = &inputs;
+  const CallerArguments callers = callers_arguments(call, size(), base);
+  launch.extra = &callers;
   launch.counters = counters_.get();
   with_dtype(call.dtype, [&]<class T>() {
     const auto epilogue = make_epilogue<T>(call, size(), base);
     launch.epilogue = &epilogue;
     // Compiled averages divide by the inputs they sum: right only where those are the whole team's.
     const auto& table = local_kernels();
-    const auto d = static_cast<std::size_t>(call.dtype);
-    (ranks == size() ? choose_kernel(table, call, ranks) : table.any[d])(launch, 0);
+    const bool fits = ranks == size() || call.caller != nullptr;
+    const Kernel kernel =
+        fits ? choose_kernel(table, local, call, ranks) : table.any[static_cast<std::size_t>(call.dtype)];
+    kernel(launch, 0);
   });
 }
 

@@ -6,8 +6,10 @@
 #include "core/partition.h"
 #include "core/plan.h"
 #include "device/host_launch.h"
+#include "device/rms_norm.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/norm_call.h"
 #include "runtime/shared_segment.h"
 #include "runtime/workers.h"
 
@@ -55,14 +57,30 @@ class HostTeam {
   void reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call,
                       Index base = 0);
 
+  /// Runs a fused kernel. As allreduce; whether all buffers are registered must be the same on all ranks. Throws
+  /// Error(unsupported) when staged rows are too long for the scratch.
+  void fused(const Plan& plan, const NormCall& call);
+
+  /// sum = in (+ residual), then the norm, of `rows` rows of this process. No peers involved.
+  void normalise_locally(const NormCall& call, const void* in, Index rows);
+
   /// Launches `kernel` on `blocks` blocks with a record of this team filled in; `launch` brings the rest. Collective.
   void launch(Kernel kernel, Launch& launch);
 
  private:
+  /// Parts of a rank's memory behind its control block, each for one message: scratch, then where a rank stages an
+  /// input or peers push (never both in one launch), then staged outputs.
+  enum class Region { scratch, inbox, outputs };
+
   void run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
+  void fused_registered(const Plan& plan, const NormCall& call);
+  void fused_staged_scatter(const Plan& plan, const NormCall& call);
+  void fused_staged_everywhere(const Plan& plan, const NormCall& call);
+  void launch_fused(const NormCall& call, RowArguments& arguments, Launch& launch);
+  [[nodiscard]] SymmetricAddress staging(Region which, Bytes offset, std::byte** local) const;
   [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
-  [[nodiscard]] std::byte* scratch(int rank) const;
+  [[nodiscard]] std::byte* region(int rank, Region which) const;
 
   std::unique_ptr<Bootstrap> bootstrap_;
   TeamOptions options_;
@@ -72,6 +90,7 @@ class HostTeam {
   std::unique_ptr<Counters> counters_;
   Workers workers_;
   std::uint32_t launches_ = 0;
+  std::uint64_t mail_calls_ = 0;
   bool lost_ = false;
 };
 

@@ -38,10 +38,17 @@ constexpr auto describe_all(TypeList<V...>) {
   return std::array{describe<V>(variant_name<V>, false)..., describe<variants::naive>("naive", true),
                     describe<variants::vendor>("vendor", true)};
 }
+template <class... V>
+constexpr auto describe_fused(TypeList<V...>) {
+  static_assert(((variant_name<V> == name_of(V::collective)) && ...), "a fused kernel is named as its collective");
+  return std::array{describe<V>(variant_name<V>, false)...};
+}
 }  // namespace detail
 
-/// In the order of variants.txt, then the composites.
+/// The variants of allreduce, in the order of variants.txt, then the composites.
 inline constexpr auto variant_table = detail::describe_all(AllVariants{});
+/// The kernels of the other collectives, in the order of fused.txt: each is the only one of its collective.
+inline constexpr auto fused_table = detail::describe_fused(FusedVariants{});
 
 constexpr bool variant_names_are_unique() {
   for (std::size_t a = 0; a < variant_table.size(); ++a)
@@ -56,13 +63,24 @@ static_assert(variant_names_are_unique());
   if (name.starts_with("vendor:")) name = "vendor";
   for (const auto& info : variant_table)
     if (info.name == name) return &info;
+  for (const auto& info : fused_table)
+    if (info.name == name) return &info;
   return nullptr;
 }
 
-/// The names of all variants, in order.
+/// The names of allreduce's variants, in order.
 [[nodiscard]] constexpr auto variant_names() {
   std::array<std::string_view, variant_table.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = variant_table[i].name;
+  return names;
+}
+
+/// The same, then the fused kernels: every name that a table may hold.
+[[nodiscard]] constexpr auto all_variant_names() {
+  std::array<std::string_view, variant_table.size() + fused_table.size()> names;
+  std::size_t at = 0;
+  for (const auto& info : variant_table) names[at++] = info.name;
+  for (const auto& info : fused_table) names[at++] = info.name;
   return names;
 }
 
@@ -70,11 +88,11 @@ static_assert(variant_names_are_unique());
 [[nodiscard]] inline const VariantInfo& variant(std::string_view name) {
   if (const auto* info = find_variant(name)) return *info;
   std::string known;
-  for (const auto& info : variant_table) known += (known.empty() ? "" : ", ") + std::string(info.name);
+  for (const auto name_known : all_variant_names()) known += (known.empty() ? "" : ", ") + std::string(name_known);
   throw Error(Status::usage, "unknown variant '" + std::string(name) + "'", "known: " + known);
 }
 
-/// Calls f.template operator()<V>() for every variant in the vocabulary.
+/// Calls f.template operator()<V>() for every variant of allreduce in the vocabulary.
 template <class F>
 constexpr void for_each_variant(F&& f) {
   [&]<class... V>(TypeList<V...>) { (f.template operator()<V>(), ...); }(AllVariants{});

@@ -22,6 +22,7 @@
 #include "dispatch/dispatcher.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/norm_call.h"
 
 namespace attune {
 
@@ -75,9 +76,35 @@ class Communicator {
   void allreduce(const T* in, T* out, Index count, Op op, const EpilogueSpec& epilogue = {}) {
     allreduce(in, out, count, dtype_of<T>, op, epilogue);
   }
+  /// The same with the call as data. For an epilogue of your own: attune/epilogue.hpp.
+  void allreduce(const AllreduceCall& call);
+  void allreduce(const AllreduceCall& call, const Plan& plan);
+
+  /// Reduce-scatter by rows and RMSNorm in one kernel. `in`: [rows, cols] on every rank; `sum` (the residual stream)
+  /// and `normalised`: [my_rows(rows).count, cols], which must not overlap `in`. T is float, f16 or bf16. Only `in` is
+  /// read by peers; whether it is registered must be the same on all ranks. Collective. Throws as allreduce does, and
+  /// Error(unsupported) when unregistered rows are too long for the scratch.
+  template <class T>
+  void reduce_scatter_rms_norm(const T* in, T* sum, T* normalised, Index rows, Index cols, const RmsNormSpec& norm) {
+    fused({Collective::reduce_scatter_rms_norm, in, nullptr, sum, normalised, rows, cols, dtype_of<T>, norm});
+  }
+  /// Allreduce, then the residual (null, or the same on all ranks) added, then RMSNorm: everything [rows, cols] on
+  /// every rank. `sum` may be `in` or `residual`; bit for bit the three steps one after the other.
+  template <class T>
+  void allreduce_rms_norm(const T* in, const T* residual, T* sum, T* normalised, Index rows, Index cols,
+                          const RmsNormSpec& norm) {
+    fused({Collective::allreduce_rms_norm, in, residual, sum, normalised, rows, cols, dtype_of<T>, norm});
+  }
+  /// The same with the call as data, and with a plan by hand: the variant is the collective's name, or `vendor` (its
+  /// reduction, then the norm alone).
+  void fused(const NormCall& call);
+  void fused(const NormCall& call, const Plan& plan);
+  /// The rows that this rank owns in such a call: a contiguous run, the first `rows mod size()` ranks own one more.
+  [[nodiscard]] Span my_rows(Index rows) const { return rows_of(rows, rank(), size()); }
 
   /// What such a call asks for, as tables see it.
   [[nodiscard]] Problem problem_of(const AllreduceCall& call) const;
+  [[nodiscard]] Problem problem_of(const NormCall& call) const;
   /// What the table picks for a problem of this communicator. Valid as long as the communicator.
   [[nodiscard]] Answer find(const Problem& problem) const;
   /// Where the table came from ("" = built-in), and what its user should know (hardware that differs), or "".

@@ -1,7 +1,9 @@
 #include "runtime/composites/mpi_vendor.h"
 
 #include <climits>
+#include <vector>
 
+#include "core/error.h"
 #include "core/floats.h"
 #include "core/partition.h"
 #include "device/epilogue.h"
@@ -108,6 +110,17 @@ const NarrowFloatType& narrow_type(DType dtype) {
 
 }  // namespace
 
+namespace {
+struct Reduction {
+  MPI_Datatype type;
+  MPI_Op op;
+};
+Reduction reduction_of(DType dtype, Op op) {
+  if (!is_narrow_float(dtype)) return {builtin_type(dtype), builtin_op(op)};
+  return {narrow_type(dtype).type, narrow_type(dtype).op[static_cast<std::size_t>(op)]};
+}
+}  // namespace
+
 MpiVendor::MpiVendor(MPI_Comm comm) {
   check_mpi(MPI_Comm_dup(comm, &comm_), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
@@ -125,9 +138,7 @@ void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call, const std::
   check(call);
   if (call.count == 0) return;
   const MPI_Comm comm = variant == "vendor" ? comm_ : forced_->get(variant);
-  const bool narrow = is_narrow_float(call.dtype);
-  const MPI_Datatype type = narrow ? narrow_type(call.dtype).type : builtin_type(call.dtype);
-  const MPI_Op op = narrow ? narrow_type(call.dtype).op[static_cast<std::size_t>(call.op)] : builtin_op(call.op);
+  const auto [type, op] = reduction_of(call.dtype, call.op);
   const Bytes width = size_of(call.dtype);
   for (const Span part : chunks_of({0, call.count}, INT_MAX / 64 * 64)) {  // MPI's counts are int
     const void* in = static_cast<const std::byte*>(call.in) + part.first * width;
@@ -135,10 +146,37 @@ void MpiVendor::allreduce(HostTeam& team, const AllreduceCall& call, const std::
     check_mpi(MPI_Allreduce(in == out ? MPI_IN_PLACE : in, out, static_cast<int>(part.count), type, op, comm),
               "MPI_Allreduce");
   }
-  if (call.op != Op::avg && call.epilogue.kind == EpilogueKind::none) return;
+  if (call.op != Op::avg && call.epilogue.kind == EpilogueKind::none && call.caller == nullptr) return;
   AllreduceCall finish = call;
   finish.in = call.out;
   team.reduce_locally({static_cast<std::byte*>(call.out)}, 1, finish);
+}
+
+void MpiVendor::fused(HostTeam& team, const NormCall& call) {
+  check(call, team.rank(), team.size());
+  if (call.rows == 0 || call.cols == 0) return;
+  if (call.collective == Collective::allreduce_rms_norm) {
+    NormCall finish = call;
+    std::vector<std::byte> residual;  // the reduction overwrites one that shares its memory with the sum
+    if (call.residual == call.sum) {
+      const auto* from = static_cast<const std::byte*>(call.residual);
+      residual.assign(from, from + call.rows * call.cols * size_of(call.dtype));
+      finish.residual = residual.data();
+    }
+    allreduce(team, {call.in, call.sum, call.rows * call.cols, call.dtype, Op::sum, {}});
+    return team.normalise_locally(finish, call.sum, call.rows);
+  }
+  std::array<int, max_ranks> counts{};
+  for (int r = 0; r < team.size(); ++r) {
+    const Index count = rows_of(call.rows, r, team.size()).count * call.cols;
+    if (count > INT_MAX)
+      throw Error(Status::unsupported, "MPI_Reduce_scatter: a shard is longer than 2^31 elements",
+                  "use the fused kernel");
+    counts[static_cast<std::size_t>(r)] = static_cast<int>(count);
+  }
+  const auto [type, op] = reduction_of(call.dtype, Op::sum);
+  check_mpi(MPI_Reduce_scatter(call.in, call.sum, counts.data(), type, op, comm_), "MPI_Reduce_scatter");
+  team.normalise_locally(call, call.sum, rows_of(call.rows, team.rank(), team.size()).count);
 }
 
 }  // namespace attune::host

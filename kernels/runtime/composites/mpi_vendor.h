@@ -23,6 +23,9 @@ class MpiVendor {
   /// over the result (`team` gives the local kernels). Throws Error(vendor).
   /// `variant` is `vendor`, or one of its own choices (vendor_choices.h).
   void allreduce(HostTeam& team, const AllreduceCall& call, const std::string& variant = "vendor");
+  /// The baseline of the fused kernels: MPI_Reduce_scatter (or MPI_Allreduce and the residual), then the norm as a
+  /// pass of its own. Throws Error(vendor), and Error(unsupported) for shards beyond MPI's int counts.
+  void fused(HostTeam& team, const NormCall& call);
 
  private:
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -1,0 +1,85 @@
+#pragma once
+/// What fused kernels work on: rows of inputs and outputs, and the normalisation of a row.
+///   normalised = sum · 1/√(mean(sum²) + ε) · (γ + offset)
+/// Statistics are those of the sum as it is stored, rounded to T: fused gives the same as one kernel after the other.
+#include <cmath>
+
+#include "device/host.h"
+
+namespace attune::host {
+
+/// The arguments of a fused kernel, as the launch carries them.
+struct RowArguments {
+  Index cols = 0;
+  Span mine;                       ///< My rows, as the inputs number them.
+  Index origin = 0;                ///< The row that lies at the start of the output buffers.
+  const void* residual = nullptr;  ///< As the inputs, or null: added to the sum, which is rounded before and after.
+  const void* gamma = nullptr;     ///< `cols` elements.
+  double epsilon = 0;
+  double weight_offset = 0;
+};
+
+namespace detail {
+template <class T>
+[[nodiscard]] ATTUNE_DEVICE View<T, Role::input> operand(const void* memory) {
+  return {const_cast<T*>(static_cast<const T*>(memory))};
+}
+}  // namespace detail
+
+/// The matrices of one call. Positions are elements of the inputs, row by row.
+template <class T>
+struct Rows {
+  const Addresses& at;
+  const RowArguments& arguments;
+
+  [[nodiscard]] ATTUNE_DEVICE Index cols() const { return arguments.cols; }
+  [[nodiscard]] ATTUNE_DEVICE Span mine() const { return arguments.mine; }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::input> in(int rank) const {
+    return {reinterpret_cast<T*>(at.in[static_cast<std::size_t>(rank)])};
+  }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::output> sum(int rank) const {
+    return output(at.out[static_cast<std::size_t>(rank)]);
+  }
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::output> normalised(int rank) const {
+    return output(at.second_out[static_cast<std::size_t>(rank)]);
+  }
+  /// `sum` rounded to T, then the residual added and rounded again, as two kernels would.
+  template <class P>
+  [[nodiscard]] ATTUNE_DEVICE auto with_residual(const auto& i, const P& sum) const {
+    const auto rounded = narrow<T>(sum);
+    if (arguments.residual == nullptr) return rounded;
+    return narrow<T>(Sum{}(widen(rounded), widen(detail::operand<T>(arguments.residual).load(i))));
+  }
+
+ private:
+  [[nodiscard]] ATTUNE_DEVICE View<T, Role::output> output(std::byte* base) const {
+    return View<T, Role::output>{reinterpret_cast<T*>(base)}.from(arguments.origin * arguments.cols);
+  }
+};
+
+/// The normalisation of one row, once its sum of squares is known.
+template <class T>
+class RmsNorm {
+ public:
+  ATTUNE_DEVICE RmsNorm(const RowArguments& arguments, Span row, double squares)
+      : gamma_(detail::operand<T>(arguments.gamma).from(row.first)),
+        offset_(static_cast<float>(arguments.weight_offset)),
+        scale_(static_cast<float>(1 / std::sqrt(squares / static_cast<double>(row.count) + arguments.epsilon))) {}
+
+  /// The normalised elements at a position of the row, rounded to T.
+  template <class P>
+  [[nodiscard]] ATTUNE_DEVICE auto operator()(const auto& i, const P& sum) const {
+    const float scale = scale_;
+    const float offset = offset_;
+    const P weight = widen(gamma_.load(i));
+    return narrow<T>(map_parts<P>(
+        [=](auto x, auto w) __attribute__((always_inline)) { return x * scale * (w + offset); }, sum, weight));
+  }
+
+ private:
+  View<T, Role::input> gamma_;
+  float offset_;
+  float scale_;
+};
+
+}  // namespace attune::host
