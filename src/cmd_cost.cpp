@@ -24,6 +24,7 @@ std::vector<const VariantInfo*> chosen(const CostFlags& flags) {
   if (!flags.variant.empty()) return {&variant(flags.variant)};
   std::vector<const VariantInfo*> all;
   for (const auto& info : variant_table) all.push_back(&info);
+  for (const auto& info : fused_table) all.push_back(&info);
   return all;
 }
 

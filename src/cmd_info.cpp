@@ -20,7 +20,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr auto names = variant_names();
+constexpr auto names = all_variant_names();
 
 Json describe_hardware() {
   const Hardware here = host_hardware();

@@ -16,7 +16,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr auto names = variant_names();
+constexpr auto names = all_variant_names();
 
 struct LookupFlags {
   std::string table, dtype = "f32", op = "sum", bytes, placement = "out_of_place", memory = "registered",

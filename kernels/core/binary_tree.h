@@ -32,6 +32,12 @@ namespace detail {
   if (below > 0) place.children[1] = at + below;
   return place;
 }
+/// Who stands at a node of tree 1.
+[[nodiscard]] ATTUNE_BOTH constexpr int rank_at(int at, int ranks) {
+  if (at < 0) return at;
+  if ((ranks & 1) == 0) return ranks - 1 - at;
+  return at + 1 == ranks ? 0 : at + 1;
+}
 }  // namespace detail
 
 /// Rank's place in tree 0, or in tree 1: tree 0 mirrored (an even count of ranks), or shifted by one (an odd count).
@@ -40,10 +46,9 @@ namespace detail {
   const bool even = (ranks & 1) == 0;
   const int at = even ? ranks - 1 - rank : (rank == 0 ? ranks : rank) - 1;
   TreePlace place = detail::in_order_place(at, ranks);
-  for (int* other : {&place.parent, &place.children[0], &place.children[1]}) {
-    if (*other < 0) continue;
-    *other = even ? ranks - 1 - *other : (*other + 1 == ranks ? 0 : *other + 1);
-  }
+  place.parent = detail::rank_at(place.parent, ranks);
+  place.children[0] = detail::rank_at(place.children[0], ranks);
+  place.children[1] = detail::rank_at(place.children[1], ranks);
   return place;
 }
 

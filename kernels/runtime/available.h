@@ -17,6 +17,8 @@ namespace attune::host {
     case Needs::peer_inputs:
     case Needs::peer_outputs:
     case Needs::peer_scratch:
+    case Needs::peer_inboxes:
+    case Needs::mailboxes:
       break;
   }
   return {};
