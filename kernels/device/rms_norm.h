@@ -63,23 +63,38 @@ class RmsNorm {
  public:
   ATTUNE_DEVICE RmsNorm(const RowArguments& arguments, Span row, double squares)
       : gamma_(detail::operand<T>(arguments.gamma).from(row.first)),
-        offset_(static_cast<float>(arguments.weight_offset)),
-        scale_(static_cast<float>(1 / std::sqrt(squares / static_cast<double>(row.count) + arguments.epsilon))) {}
+        offset_(arguments.weight_offset),
+        scale_(1 / std::sqrt(squares / static_cast<double>(row.count) + arguments.epsilon)) {}
 
   /// The normalised elements at a position of the row, rounded to T.
   template <class P>
   [[nodiscard]] ATTUNE_DEVICE auto operator()(const auto& i, const P& sum) const {
-    const float scale = scale_;
-    const float offset = offset_;
     const P weight = widen(gamma_.load(i));
+    if constexpr (std::is_same_v<T, float>) return exact_product(sum, weight);
+    const auto scale = static_cast<float>(scale_);
+    const auto offset = static_cast<float>(offset_);
     return narrow<T>(map_parts<P>(
         [=](auto x, auto w) __attribute__((always_inline)) { return x * scale * (w + offset); }, sum, weight));
   }
 
  private:
+  /// f32 has no bits to spare for three roundings: the product is rounded once.
+  template <class P>
+  [[nodiscard]] ATTUNE_DEVICE P exact_product(const P& sum, const P& weight) const {
+    const double scale = scale_;
+    const double offset = offset_;
+    return map_parts<P>(
+        [=](auto x, auto w) __attribute__((always_inline)) {
+          using Wide = attune::detail::Vector<double, P::lanes_per_part>;
+          const Wide product = __builtin_convertvector(x, Wide) * scale * (__builtin_convertvector(w, Wide) + offset);
+          return __builtin_convertvector(product, decltype(x));
+        },
+        sum, weight);
+  }
+
   View<T, Role::input> gamma_;
-  float offset_;
-  float scale_;
+  double offset_;
+  double scale_;
 };
 
 }  // namespace attune::host
