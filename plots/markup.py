@@ -4,6 +4,8 @@ import base64
 import html
 import io
 
+from units import size_text
+
 
 class Safe(str):
     """Text that is already HTML."""
@@ -44,20 +46,31 @@ def folded(title, *children, opened=False):
     return Safe(f"{start}{tag('summary', title)}{joined(children)}</details>")
 
 
-def facts_list(value, skip=()):
-    """A JSON value as nested definition lists."""
-    if isinstance(value, dict):
-        pairs = (
-            joined([tag("dt", key), tag("dd", facts_list(item))]) for key, item in value.items() if key not in skip
-        )
-        return tag("dl", joined(pairs)) if value else text("none")
-    if isinstance(value, list):
-        if any(isinstance(item, (dict, list)) for item in value):
-            return tag("ol", joined(tag("li", facts_list(item)) for item in value))
-        return text(", ".join(facts_list(item) for item in value) or "none") if value else text("none")
-    return text(
-        {True: "yes", False: "no", None: None}.get(value, value) if isinstance(value, (bool, type(None))) else value
-    )
+def facts_list(value, name=""):
+    """A JSON value for people: objects as definition lists, lists of like objects as tables, bytes with units."""
+    if isinstance(value, dict) and value:
+        return tag("dl", *(joined([tag("dt", key), tag("dd", facts_list(item, key))]) for key, item in value.items()))
+    if isinstance(value, list) and value:
+        return _list(value, name)
+    if isinstance(value, bool):
+        return text("yes" if value else "no")
+    if isinstance(value, int) and ("bytes" in name or name == "sizes"):
+        return text(size_text(value))
+    return text(None if value is None or value == "" else value if isinstance(value, (int, float, str)) else "none")
+
+
+def _list(values, name):
+    if all(isinstance(item, dict) and item.keys() == values[0].keys() for item in values) and _flat(values):
+        return table(list(values[0]), [[facts_list(item, key) for key, item in row.items()] for row in values])
+    if any(isinstance(item, (dict, list)) for item in values):
+        return tag("ol", *(tag("li", facts_list(item, name)) for item in values))
+    if any(isinstance(item, str) and "," in item for item in values):
+        return tag("pre", "\n".join(map(str, values)))
+    return text(", ".join(facts_list(item, name) for item in values))
+
+
+def _flat(rows):
+    return not any(isinstance(item, (dict, list)) for row in rows for item in row.values())
 
 
 def picture(figure, kind, description):

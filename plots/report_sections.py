@@ -163,10 +163,8 @@ def problems(run, palette, _kind):
     for cell in run.cells:
         if cell.status == "unsupported":
             missing[cell.plan.variant] = missing.get(cell.plan.variant, 0) + 1
-    parts = [heading("problems")]
-    parts.append(
-        tag("p", f"{plural(len(bad), 'cell')} wrong, timed out or failed. They are drawn nowhere and enter no table.")
-    )
+    found = f"{plural(len(bad), 'cell')} wrong, timed out or failed. They are drawn nowhere and enter no table."
+    parts = [heading("problems"), tag("p", found if bad else "No cell was wrong, timed out or failed.")]
     if bad:
         rows = [problem_row(cell, palette, notes) for cell in bad[:MOST_ROWS]]
         parts.append(table(("status", "problem", "size", "variant", "blocks", "what happened"), rows, numeric=(2, 4)))

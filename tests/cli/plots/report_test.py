@@ -119,6 +119,14 @@ class Report(RunFolderTest):
         self.assertFalse("<script" in text)
         self.assertIn(evil, page.text)
 
+    def test_facts_of_the_machine_are_for_people(self):
+        caches = [{"name": "L1", "bytes": 32768}, {"name": "L3", "bytes": 33554432}]
+        tree = ["machine, CPUs 0-1", "  core 0"]
+        machine = {"caches": caches, "memory_bytes": 1 << 34, "tree": tree, "gpus": [], "odd": [[1], {}]}
+        _, page = self.report(rows_of(), manifest={"machine": machine, "config": {"sizes": [8, 65536], "driver": ""}})
+        for words in ("32 MiB", "16 GiB", "8 B, 64 KiB", "  core 0", "none", "No cell was wrong"):
+            self.assertIn(words, page.text)
+
     def test_badges_stand_at_the_top(self):
         _, page = self.report(rows_of(), manifest={"oversubscribed": [8]})
         self.assertIn("oversubscribed", page.text)
