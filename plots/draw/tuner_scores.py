@@ -53,9 +53,11 @@ def headline(scores):
     if not racing:
         return "Tuner laboratory: regret of the choice"
     share, regret = min(racing, key=lambda point: abs(point[0] - QUARTER))
+    text = f"Median regret with {percent_text(share)} of the samples: racing {percent_text(regret)}"
+    plain = dict(curve(scores, "plain", "regret", median)).get(share)
     whole = curve(scores, "exhaustive", "regret", median)
-    against = f", exhaustive {percent_text(whole[-1][1])}" if whole else ""
-    return f"Racing with {percent_text(share)} of the samples: median regret {percent_text(regret)}{against}"
+    text += f", plain {percent_text(plain)}" if plain is not None else ""
+    return text + (f"; with all, exhaustive {percent_text(whole[-1][1])}" if whole else "")
 
 
 def look(method, methods):
