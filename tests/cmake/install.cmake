@@ -31,5 +31,6 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(CODE "
   set(source \"${PROJECT_SOURCE_DIR}/kernels\")
+  set(generated \"${PROJECT_BINARY_DIR}/kernels/generated\")
   set(destination \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/attune\")
   include(\"${PROJECT_SOURCE_DIR}/tests/cmake/install_headers.cmake\")")
