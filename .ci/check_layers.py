@@ -114,7 +114,8 @@ def without_lambdas(code):
         while end < len(code) and depth:
             depth += {"{": 1, "}": -1}.get(code[end], 0)
             end += 1
-        result[match.end() : end] = re.sub(r"[^\n]", " ", code[match.end() : end])
+        body = slice(match.end(), end - 1)  # the braces stay: they are counted
+        result[body] = re.sub(r"[^\n]", " ", code[body])
         position = end
     return "".join(result)
 
