@@ -9,19 +9,23 @@ namespace attune::tuner {
 namespace {
 
 const std::string vendor_name = "vendor";
+/// Plans that are this many times as slow by their medians need no paired comparison to lose; no tie and
+/// no slack is that wide.
+constexpr double far_behind = 1.5;
 
 struct Eligible {
   const Cell* cell;
   PlanFacts facts;
+  CellTime time;
 };
 
 std::vector<Eligible> eligible_of(const SizeCells& size, const Excluded& excluded, const FactsOf& facts,
-                                  Numerics allowed) {
+                                  const DecisionOptions& options) {
   std::vector<Eligible> eligible;
   for (const Cell& cell : size.cells) {
     const auto known = facts(cell.plan);
-    if (cell.usable() && !excluded.contains(cell.plan) && known && admits(allowed, known->numerics))
-      eligible.push_back({&cell, *known});
+    if (cell.usable() && !excluded.contains(cell.plan) && known && admits(options.numerics, known->numerics))
+      eligible.push_back({&cell, *known, time_of(cell, options.confidence)});
   }
   return eligible;
 }
@@ -30,21 +34,18 @@ std::vector<Eligible> eligible_of(const SizeCells& size, const Excluded& exclude
 bool contends(const Cell& cell, bool any_fresh) { return cell.fresh || !any_fresh || cell.plan.variant == vendor_name; }
 
 /// The fastest contender: least median, then whatever beats it in paired rounds (drift between rounds cancels there).
-const Cell* fastest_of(const std::vector<Eligible>& eligible, bool any_fresh, double confidence) {
-  const Cell* best = nullptr;
-  double least = 0;
-  for (const Eligible& candidate : eligible) {
-    if (!contends(*candidate.cell, any_fresh)) continue;
-    const double time = time_of(*candidate.cell, confidence).median_us;
-    if (best == nullptr || time < least) best = candidate.cell, least = time;
-  }
+const Eligible* fastest_of(const std::vector<Eligible>& eligible, bool any_fresh, double confidence) {
+  const Eligible* best = nullptr;
+  for (const Eligible& one : eligible)
+    if (contends(*one.cell, any_fresh) && (best == nullptr || one.time.median_us < best->time.median_us)) best = &one;
   for (std::size_t round = 0; round < eligible.size(); ++round) {
-    const Cell* better = nullptr;
+    const Eligible* better = nullptr;
     double ratio = 1;
-    for (const Eligible& candidate : eligible) {
-      if (candidate.cell == best || !contends(*candidate.cell, any_fresh)) continue;
-      const double other = compare(*candidate.cell, *best, confidence).ratio;
-      if (other < ratio) better = candidate.cell, ratio = other;
+    for (const Eligible& one : eligible) {
+      const bool near = one.time.median_us < far_behind * best->time.median_us;
+      if (&one == best || !near || !contends(*one.cell, any_fresh)) continue;
+      const double other = compare(*one.cell, *best->cell, confidence).ratio;
+      if (other < ratio) better = &one, ratio = other;
     }
     if (better == nullptr) break;
     best = better;
@@ -57,22 +58,33 @@ Confidence confidence_of(const Cell& cell) {
   return cell.launches > 1 || cell.fresh ? Confidence::high : Confidence::medium;
 }
 
-Candidate candidate_of(const Eligible& eligible, const Cell& best, const Cell* vendor, bool any_fresh,
-                       double confidence) {
-  const Cell& cell = *eligible.cell;
+/// What all candidates of a size are held against.
+struct Field {
+  const Eligible* best = nullptr;
+  const Eligible* vendor = nullptr;  ///< Null: not measured.
+  bool any_fresh = false;
+  double confidence = 0;
+};
+
+Candidate candidate_of(const Eligible& one, const Field& field) {
+  const Cell& cell = *one.cell;
   Candidate candidate{.plan = cell.plan,
-                      .complexity = eligible.facts.complexity,
-                      .loss = &cell == &best ? 0 : std::max(0.0, compare(cell, best, confidence).ratio - 1),
-                      .contends = contends(cell, any_fresh),
-                      .beats_vendor = vendor == nullptr,
+                      .complexity = one.facts.complexity,
+                      .loss = 0,
+                      .contends = contends(cell, field.any_fresh),
+                      .beats_vendor = field.vendor == nullptr,
                       .confidence = confidence_of(cell),
-                      .time = time_of(cell, confidence)};
-  if (vendor != nullptr && &cell != vendor) {
-    const Comparison comparison = compare(cell, *vendor, confidence);
-    candidate.beats_vendor = comparison.surely_less();
-    candidate.to_vendor = comparison.ratio;
-    candidate.confidence = std::min(candidate.confidence, confidence_of(*vendor));
-  }
+                      .time = one.time};
+  const double by_medians = one.time.median_us / field.best->time.median_us;
+  const bool far = by_medians >= far_behind;
+  if (&one != field.best)
+    candidate.loss = std::max(0.0, (far ? by_medians : compare(cell, *field.best->cell, field.confidence).ratio) - 1);
+  if (field.vendor == nullptr || &one == field.vendor) return candidate;
+  const Comparison comparison = far ? Comparison{.ratio = one.time.median_us / field.vendor->time.median_us}
+                                    : compare(cell, *field.vendor->cell, field.confidence);
+  candidate.beats_vendor = comparison.surely_less();
+  candidate.to_vendor = comparison.ratio;
+  candidate.confidence = std::min(candidate.confidence, confidence_of(*field.vendor->cell));
   return candidate;
 }
 
@@ -131,26 +143,25 @@ const Candidate* Decision::find(const Plan& plan) const {
 
 std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, const FactsOf& facts,
                                const DecisionOptions& options) {
-  const std::vector<Eligible> eligible = eligible_of(size, excluded, facts, options.numerics);
-  const bool any_fresh = std::ranges::any_of(eligible, [](const Eligible& one) { return one.cell->fresh; });
-  const Cell* best = fastest_of(eligible, any_fresh, options.confidence);
-  if (best == nullptr) return std::nullopt;
-  const Cell* vendor = nullptr;
+  const std::vector<Eligible> eligible = eligible_of(size, excluded, facts, options);
+  Field field{.any_fresh = std::ranges::any_of(eligible, [](const Eligible& one) { return one.cell->fresh; }),
+              .confidence = options.confidence};
+  field.best = fastest_of(eligible, field.any_fresh, options.confidence);
+  if (field.best == nullptr) return std::nullopt;
   for (const Eligible& one : eligible)
-    if (one.cell->plan.variant == vendor_name && (vendor == nullptr || one.cell->fresh)) vendor = one.cell;
+    if (one.cell->plan.variant == vendor_name && (field.vendor == nullptr || one.cell->fresh)) field.vendor = &one;
 
   Decision decision{.problem = size.problem, .bytes = size.problem.bytes()};
-  for (const Eligible& one : eligible)
-    decision.candidates.push_back(candidate_of(one, *best, vendor, any_fresh, options.confidence));
+  for (const Eligible& one : eligible) decision.candidates.push_back(candidate_of(one, field));
   std::ranges::stable_sort(decision.candidates, {}, &Candidate::loss);
   const Pick picked = pick(decision.candidates, options);
   if (picked.candidate == nullptr) return std::nullopt;
   decision.chosen = picked.candidate->plan;
   decision.why = picked.why;
   const Cell& chosen = *size.find(decision.chosen);
-  if (vendor != nullptr) {
-    decision.vendor_us = time_of(*vendor, options.confidence).median_us;
-    if (vendor != &chosen) decision.to_vendor = compare(chosen, *vendor, options.confidence);
+  if (field.vendor != nullptr) {
+    decision.vendor_us = field.vendor->time.median_us;
+    if (field.vendor->cell != &chosen) decision.to_vendor = compare(chosen, *field.vendor->cell, options.confidence);
   }
   for (const Candidate& candidate : decision.candidates)
     if (candidate.plan != decision.chosen && candidate.contends && !decision.runner_up) {

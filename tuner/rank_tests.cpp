@@ -9,7 +9,7 @@ namespace attune::tuner {
 namespace {
 
 constexpr std::size_t exact_up_to = 60;
-constexpr std::size_t most_pairs = 400;
+constexpr std::size_t most_pairs = 200;
 
 double normal_below(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
 

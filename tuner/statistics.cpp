@@ -76,15 +76,20 @@ std::vector<double> ranks_of(std::span<const double> values) {
 std::optional<MedianIndices> median_indices(int n, double confidence) {
   // Of n samples Binomial(n, 1/2) fall below the median. The interval (l, n+1-l) misses it on one side with
   // probability P(fewer than l below): the largest l for which both sides together stay within 1 - confidence.
-  const double most = (1 - confidence) / 2;
+  const double most = (1 - confidence) / 2 * (1 + 1e-12);
+  // What lies 10 standard deviations below the middle adds nothing that a double can hold.
+  const int first = std::max(0, static_cast<int>(n / 2.0 - 5 * std::sqrt(static_cast<double>(n))));
+  double probability =
+      std::exp(std::lgamma(n + 1.0) - std::lgamma(first + 1.0) - std::lgamma(n - first + 1.0) - n * std::log(2.0));
   double below = 0;
   int low = 0;
   double missed = 0;
-  for (int i = 0; i < (n + 1) / 2; ++i) {
-    below += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) - n * std::log(2.0));
-    if (below > most * (1 + 1e-12)) break;
+  for (int i = first; i < (n + 1) / 2; ++i) {
+    below += probability;
+    if (below > most) break;
     low = i + 1;
     missed = below;
+    probability *= static_cast<double>(n - i) / (i + 1);
   }
   if (low == 0) return std::nullopt;
   return MedianIndices{low, n + 1 - low, 1 - 2 * missed};

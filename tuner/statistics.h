@@ -64,7 +64,7 @@ enum class Tail : std::uint8_t { less, greater, both };
 
 /// The Hodges-Lehmann estimate (median of all pairwise means) with the interval that inverts the signed-rank test.
 /// For symmetric noise it needs a third fewer pairs than the median of differences. No interval: too few pairs
-/// (below 6 at 95 %, 8 at 99 %). More than 400 pairs are first thinned to medians of blocks.
+/// (below 6 at 95 %, 8 at 99 %). More than 200 pairs are first thinned to medians of blocks.
 struct ShiftEstimate {
   double shift = 0;
   std::optional<Interval> interval;

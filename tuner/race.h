@@ -1,0 +1,70 @@
+#pragma once
+/// One problem's candidates against each other, rung by rung. A rung adds interleaved rounds for all that are still in;
+/// after it those that are surely slower than the best drop out. Measuring everything to the end is the same without
+/// elimination.
+#include <vector>
+
+#include "tuner/session.h"
+
+namespace attune::tuner {
+
+struct RaceOptions {
+  bool eliminate = true;
+  int calls = 3;            ///< Timed calls of a plan in a round.
+  int first_rounds = 3;     ///< Rung 0; every later rung doubles the rounds so far.
+  int rungs = 6;            ///< Rungs 0…5: at most 96 rounds.
+  double hopeless = 1.5;    ///< After rung 0: out if slower than this many times the best.
+  double alpha = 0.05;      ///< Chance that any candidate is dropped wrongly, over all of them and all rungs.
+  double tie = 0.02;        ///< Stop when all that are left are this near to each other, surely.
+  double precision = 0.03;  ///< Without elimination: stop when every cell has converged.
+
+  /// No elimination: every plan from 36 to 576 calls, until its interval is within 1 %.
+  [[nodiscard]] static constexpr RaceOptions everything() {
+    RaceOptions options;
+    options.eliminate = false;
+    options.first_rounds = 12;
+    options.rungs = 5;
+    options.precision = 0.01;
+    return options;
+  }
+};
+
+class Race {
+ public:
+  Race(Problem problem, std::vector<Plan> candidates, RaceOptions options);
+
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+  [[nodiscard]] bool finished() const { return finished_; }
+  [[nodiscard]] int rung() const { return rung_; }
+  /// Timed calls of the next rung: what it will cost.
+  [[nodiscard]] std::int64_t next_calls() const;
+  /// Runs the next rung and drops what it shows to be slower.
+  void step(Session& session);
+  /// Plans that are still in, fastest first. Before the first rung: all.
+  [[nodiscard]] std::vector<Plan> survivors() const;
+
+ private:
+  struct Entry {
+    Plan plan;
+    bool alive = true;
+    std::vector<double> log_times;  ///< Logarithm of each round's median, NaN where all calls were rejected.
+    double level = 0;               ///< Their median; infinite before the first.
+  };
+  [[nodiscard]] int next_rounds() const;
+  [[nodiscard]] const Entry* best() const;
+  void note(Entry& entry, const Measured& measured);
+  void drop_hopeless();
+  void drop_slower();
+  [[nodiscard]] bool tied() const;
+  [[nodiscard]] bool settled(const Session& session) const;
+
+  Problem problem_;
+  RaceOptions options_;
+  std::vector<Entry> entries_;
+  std::size_t started_with_;
+  int rounds_ = 0;
+  int rung_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace attune::tuner

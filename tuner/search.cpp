@@ -1,0 +1,193 @@
+#include "tuner/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+
+#include "tuner/confirm.h"
+
+namespace attune::tuner {
+namespace {
+
+constexpr double first_rung_share = 0.85;
+constexpr double coarse_share = 0.40;
+constexpr double sizes_share = 0.55;
+constexpr double crossovers_share = 0.70;
+constexpr int most_bisections = 8;
+
+bool contains(const std::vector<Plan>& plans, const Plan& plan) {
+  return std::ranges::find(plans, plan) != plans.end();
+}
+
+/// Those of `wanted` (and the vendor) that can run.
+std::vector<Plan> runnable(const std::vector<Plan>& plans, const std::vector<Plan>& wanted) {
+  std::vector<Plan> chosen;
+  for (const Plan& plan : plans)
+    if (plan.variant == "vendor" || contains(wanted, plan)) chosen.push_back(plan);
+  return chosen;
+}
+
+/// 0…n-1 from the middle outwards: each next one halves the widest gap.
+std::vector<std::size_t> middle_out(std::size_t n) {
+  std::vector<std::size_t> order;
+  std::vector<std::pair<std::size_t, std::size_t>> gaps{{0, n}};
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto [first, last] = gaps[i];
+    if (first == last) continue;
+    const std::size_t middle = first + (last - first) / 2;
+    order.push_back(middle);
+    gaps.emplace_back(first, middle);
+    gaps.emplace_back(middle + 1, last);
+  }
+  return order;
+}
+
+class Search {
+ public:
+  Search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session)
+      : tasks_(tasks), facts_(facts), options_(options), session_(session) {}
+
+  void exhaustive() {
+    options_.race = options_.everything;
+    for (const Task& task : tasks_)
+      for (const std::size_t i : middle_out(task.problems.size()))
+        start(task, task.problems[i], task.plans(task.problems[i]));
+    advance(1, options_.race.rungs);
+  }
+
+  void racing() {
+    for (const Task& task : tasks_) {
+      const std::vector<Problem> coarse = coarse_of(task);
+      for (const std::size_t i : middle_out(coarse.size())) start(task, coarse[i], task.plans(coarse[i]));
+    }
+    advance(first_rung_share, 1);
+    advance(coarse_share, options_.race.rungs);
+    for (const Task& task : tasks_) start_between(task);
+    advance(sizes_share, options_.race.rungs);
+    for (int round = 0; round < most_bisections && start_crossovers(); ++round)
+      advance(crossovers_share, options_.race.rungs);
+    std::vector<Problem> problems;
+    for (const Entry& entry : races_) problems.push_back(entry.race.problem());
+    confirm(problems, facts_, options_, session_);
+  }
+
+ private:
+  struct Entry {
+    const Task* task;
+    Race race;
+  };
+
+  void start(const Task& task, const Problem& problem, std::vector<Plan> plans) {
+    races_.push_back({&task, Race(problem, std::move(plans), options_.race)});
+  }
+
+  /// Steps unfinished races, those with the fewest rungs first, up to `rungs` rungs and while they fit into this share.
+  void advance(double share, int rungs) {
+    for (int rung = 0; rung < rungs; ++rung)
+      for (Entry& entry : races_)
+        if (!entry.race.finished() && entry.race.rung() == rung && fits(entry.race, share)) entry.race.step(session_);
+  }
+
+  /// A size that is expected not to fit, but was never measured, gets one call: large sizes are often far cheaper than
+  /// in proportion to the nearest known one.
+  bool fits(const Race& race, double share) {
+    const Problem& problem = race.problem();
+    if (session_.fits(problem, race.next_calls(), share)) return true;
+    const std::vector<Plan> plans = race.survivors();
+    if (session_.knows(problem) || plans.empty() || !session_.fits(problem, 1, share)) return false;
+    session_.round(problem, std::span(plans).first(1), 1, Stage::search);
+    return session_.fits(problem, race.next_calls(), share);
+  }
+
+  std::vector<Problem> coarse_of(const Task& task) const {
+    std::vector<Problem> coarse;
+    for (const Problem& problem : task.problems) {
+      const bool far =
+          coarse.empty() || static_cast<double>(problem.bytes()) >=
+                                options_.coarse * static_cast<double>(std::max<Bytes>(coarse.back().bytes(), 1));
+      if (far || &problem == &task.problems.back()) coarse.push_back(problem);
+    }
+    return coarse;
+  }
+
+  const Race* race_of(const Problem& problem) const {
+    for (const Entry& entry : races_)
+      if (entry.race.problem() == problem) return &entry.race;
+    return nullptr;
+  }
+
+  /// Sizes between the coarse ones race with what survived on both sides.
+  void start_between(const Task& task) {
+    const std::vector<Problem> coarse = coarse_of(task);
+    for (const Problem& problem : task.problems) {
+      if (race_of(problem) != nullptr) continue;
+      const auto above = std::ranges::upper_bound(coarse, problem.bytes(), {}, &Problem::bytes);
+      std::vector<Plan> wanted = race_of(*std::prev(above))->survivors();
+      const std::vector<Plan> more = race_of(above == coarse.end() ? coarse.back() : *above)->survivors();
+      wanted.insert(wanted.end(), more.begin(), more.end());
+      start(task, problem, runnable(task.plans(problem), wanted));
+    }
+  }
+
+  /// Starts a race in the middle of every gap that a switch of plans leaves too wide. False if there is none.
+  bool start_crossovers() {
+    bool any = false;
+    for (const Task& task : tasks_) {
+      std::vector<Problem> mine;
+      for (const Entry& entry : races_)
+        if (entry.task == &task) mine.push_back(entry.race.problem());
+      const std::vector<Decision> decisions = decide_all(session_.records_of(mine), facts_, options_.decision);
+      for (std::size_t i = 1; i < decisions.size(); ++i) any = bisect(task, decisions[i - 1], decisions[i]) || any;
+    }
+    return any;
+  }
+
+  bool bisect(const Task& task, const Decision& below, const Decision& above) {
+    const auto low = static_cast<double>(std::max<Bytes>(below.bytes, size_of(below.problem.dtype)));
+    const auto high = static_cast<double>(above.bytes);
+    if (below.chosen == above.chosen || high / low <= options_.crossover) return false;
+    const auto loses = [&](const Decision& decision, const Plan& plan) {
+      const Candidate* candidate = decision.find(plan);
+      return candidate == nullptr || candidate->loss > options_.decision.tie;
+    };
+    if (!loses(above, below.chosen) && !loses(below, above.chosen)) return false;
+    const Problem middle = resized(above.problem, static_cast<Bytes>(std::sqrt(low * high)));
+    if (middle.bytes() <= below.bytes || middle.bytes() >= above.bytes || race_of(middle) != nullptr) return false;
+    std::vector<Plan> wanted{below.chosen, above.chosen};
+    for (const Decision* side : {&below, &above})
+      if (const Race* race = race_of(side->problem))
+        for (const Plan& plan : race->survivors()) wanted.push_back(plan);
+    start(task, middle, runnable(task.plans(middle), wanted));
+    return true;
+  }
+
+  std::span<const Task> tasks_;
+  const FactsOf& facts_;
+  SearchOptions options_;
+  Session& session_;
+  std::list<Entry> races_;
+};
+
+}  // namespace
+
+void search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session) {
+  Search run(tasks, facts, options, session);
+  if (options.kind == SearchKind::exhaustive)
+    run.exhaustive();
+  else
+    run.racing();
+}
+
+Problem resized(const Problem& problem, Bytes bytes) {
+  Problem other = problem;
+  const Index elements = std::max<Index>(bytes / size_of(problem.dtype), 1);
+  if (problem.rows == 0) {
+    other.count = elements;
+    return other;
+  }
+  other.rows = std::max<Index>(elements / std::max<Index>(problem.cols, 1), 1);
+  other.count = other.rows * problem.cols;
+  return other;
+}
+
+}  // namespace attune::tuner

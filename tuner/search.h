@@ -1,0 +1,59 @@
+#pragma once
+/// The tuning loop: which sizes and plans to measure next, until the tables can be decided or the budget is used.
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/traits.h"
+#include "tuner/decision.h"
+#include "tuner/race.h"
+#include "tuner/session.h"
+
+namespace attune::tuner {
+
+/// Problems that differ in size alone: one table of the result.
+struct Task {
+  std::vector<Problem> problems{};  ///< Ascending in bytes.
+  /// The plans that can run on a problem, the vendor among them; also asked for sizes that the search adds.
+  std::function<std::vector<Plan>(const Problem&)> plans{};
+};
+
+enum class SearchKind : std::uint8_t {
+  racing,     ///< Eliminate, seed neighbours, refine crossovers, measure winners afresh.
+  exhaustive  ///< Every plan at every size until its own interval is narrow.
+};
+
+struct SearchOptions {
+  SearchKind kind = SearchKind::racing;
+  RaceOptions race{};                                  ///< For racing.
+  RaceOptions everything = RaceOptions::everything();  ///< For exhaustive.
+  DecisionOptions decision{};
+  double coarse = 4;  ///< Ratio of the sizes that race with all candidates; those between race with the survivors.
+  double crossover = 1.25;  ///< Crossovers are refined until the sizes on both sides are within this ratio.
+  int confirm_rounds = 12;  ///< Fresh rounds of winner, runner-up and vendor; doubled while they leave it open.
+  int confirm_doublings = 3;
+};
+
+/// Measures through `session`, whose records are the result: `tune` (build_table.h) makes rules of them.
+///
+/// Racing goes breadth-first: each rung of every size before the next rung of any, from the middle sizes outwards, so
+/// that a budget that runs out leaves all sizes equally coarse and none untouched. Of the budget, the first rung of the
+/// coarse sizes may take 85 %; given sizes get 55 % in all (the coarse ones 40 %), crossovers 15 %, fresh measuring the
+/// rest and what the others left. Nothing is started that would end behind the budget's end. Without a budget each part
+/// ends by its own rule. Measuring ends before the budget does only when every interval is a quarter of the precision
+/// asked for.
+void search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session);
+
+/// The same problem at another size: whole elements, whole rows of fused kernels; at least one.
+[[nodiscard]] Problem resized(const Problem& problem, Bytes bytes);
+
+/// Cost card of a plan at a size; nothing: unknown (the vendor).
+using CostOf = std::function<std::optional<Cost>(const Plan& plan, int ranks, Bytes bytes)>;
+[[nodiscard]] std::optional<Cost> cost_of_variant(const Plan& plan, int ranks, Bytes bytes);
+
+/// Drops plans that no machine can make win: another plan moves at most a third of the bytes over the links and has at
+/// most a third of the dependent steps. Plans without a card stay.
+[[nodiscard]] std::vector<Plan> plausible(const Problem& problem, std::vector<Plan> plans, const CostOf& cost);
+
+}  // namespace attune::tuner

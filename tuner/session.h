@@ -1,0 +1,81 @@
+#pragma once
+/// One launch of measuring: runs rounds, keeps and hands out their records, and knows how long things take.
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tuner/record.h"
+#include "tuner/runner.h"
+
+namespace attune::tuner {
+
+struct SessionOptions {
+  std::string launch{};     ///< Names this start of the program in every record.
+  double budget_s = 0;      ///< 0: none.
+  double precision = 0.03;  ///< Half-width of a median's interval, relative, at which a cell has converged.
+  double confidence = 0.99;
+  Mode mode = Mode::latency;
+  CacheState cache = CacheState::rewritten;
+};
+
+class Session {
+ public:
+  /// Every record goes to `sink` at once (the journal); it may be empty.
+  using Sink = std::function<void(const Record&)>;
+  Session(Runner& runner, SessionOptions options, Sink sink);
+
+  /// One interleaved round. Plans without samples keep their status in the records.
+  const std::vector<Measured>& round(const Problem& problem, std::span<const Plan> plans, int calls, Stage stage);
+
+  /// Half the width of the interval of a cell's median at this stage, relative; infinite without enough samples.
+  [[nodiscard]] double relative_half_width(const Problem& problem, const Plan& plan, Stage stage) const;
+
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
+  [[nodiscard]] double elapsed_s() { return runner_.now_s() - start_s_; }
+  /// Seconds that `calls` calls on this problem are expected to take: by its own rounds, else by those of the nearest
+  /// size (of its kind, else of any) in proportion to the bytes, else 0.
+  [[nodiscard]] double expected_s(const Problem& problem, std::int64_t calls) const;
+  /// Has this very problem been measured?
+  [[nodiscard]] bool knows(const Problem& problem) const { return pace_.contains(problem); }
+  /// Seconds until this share of the budget is used; infinite without a budget.
+  [[nodiscard]] double left_s(double share);
+  [[nodiscard]] bool fits(const Problem& problem, std::int64_t calls, double share) {
+    return expected_s(problem, calls) <= left_s(share);
+  }
+
+  [[nodiscard]] const std::vector<Record>& records() const { return records_; }
+  /// The records of these problems, in order.
+  [[nodiscard]] std::vector<Record> records_of(std::span<const Problem> problems) const;
+  [[nodiscard]] std::int64_t samples() const { return samples_; }
+
+ private:
+  struct Samples {
+    std::vector<double> us{};
+    std::size_t next_check =
+        0;  ///< Intervals are looked at when the samples have grown by a fifth, not at every round.
+    bool converged = false;
+  };
+  [[nodiscard]] bool converged(Samples& samples) const;
+
+  struct Pace {
+    double seconds = 0;
+    std::int64_t calls = 0;
+  };
+
+  Runner& runner_;
+  SessionOptions options_;
+  Sink sink_;
+  double start_s_;
+  std::vector<Measured> last_{};
+  std::vector<Record> records_{};
+  std::int64_t samples_ = 0;
+  std::map<Problem, int> rounds_{};
+  std::map<std::tuple<Problem, Plan, Stage>, Samples> cells_{};
+  std::map<Problem, Pace> pace_{};
+  std::map<Problem, std::vector<std::size_t>> index_{};  ///< Positions in records_.
+};
+
+}  // namespace attune::tuner
