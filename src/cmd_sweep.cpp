@@ -1,27 +1,84 @@
+/// attune sweep: the command line.
+#include <memory>
+#include <sstream>
+#include <vector>
+
 #include "src/command.h"
-#include "src/mpi_session.h"
+#include "src/sweep.h"
 
 namespace attune::driver {
 
 namespace {
 struct SweepFlags {
-  std::string config, out;
+  SweepRequest request;
+  std::string ranks, dtypes, ops, variants, sizes, blocks, mode, cache, search, budget;
+  std::int64_t seed = 0;
+  double precision = 0;
+  CLI::App* app = nullptr;
 };
+
+/// "2,4" as a JSON list of numbers, "f32,bf16" of texts: the configuration's own reader says what is wrong.
+Json list_json(const std::string& text) {
+  Json list = Json::array();
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) {
+    const bool number = !word.empty() && word.size() < 10 && word.find_first_not_of("0123456789") == std::string::npos;
+    list.push_back(number ? Json(std::stoll(word)) : Json(word));
+  }
+  return list;
+}
+
+Json overrides_of(const SweepFlags& flags) {
+  Json json = Json::object();
+  const auto lists = {std::pair("ranks", &flags.ranks), std::pair("dtypes", &flags.dtypes),
+                      std::pair("ops", &flags.ops),     std::pair("variants", &flags.variants),
+                      std::pair("sizes", &flags.sizes), std::pair("blocks", &flags.blocks)};
+  for (const auto& [key, value] : lists)
+    if (!value->empty()) json[key] = list_json(*value);
+  const auto words = {std::pair("mode", &flags.mode), std::pair("cache", &flags.cache),
+                      std::pair("search", &flags.search), std::pair("budget", &flags.budget)};
+  for (const auto& [key, value] : words)
+    if (!value->empty()) json[key] = *value;
+  if (flags.app->count("--seed") > 0) json["seed"] = flags.seed;
+  if (flags.app->count("--precision") > 0) json["precision"] = flags.precision;
+  return json;
+}
+
+void declare(CLI::App& app, SweepFlags& flags) {
+  flags.app = &app;
+  app.add_option("--config", flags.request.config, "Configuration (JSON); every key has a default")->required();
+  app.add_option("--out", flags.request.out, "Run folder to write")->required();
+  app.add_flag("--resume", flags.request.resume, "Continue the run in --out; cells that hung or crashed are skipped");
+  app.add_option("--budget", flags.budget, "Time for all measuring: 90s, 10m, 2h");
+  app.add_option("--seed", flags.seed, "Order of cases and candidates");
+  app.add_option("--ranks", flags.ranks, "Rank counts, subsets of the launched ranks: 2,4,8");
+  app.add_option("--sizes", flags.sizes, "Sizes of one rank's input: 8,64K,1M");
+  app.add_option("--dtypes", flags.dtypes, "f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, u8, i32, u32, i64, u64");
+  app.add_option("--ops", flags.ops, "sum, avg, prod, min, max");
+  app.add_option("--variants", flags.variants, "Algorithms; the vendor is always measured");
+  app.add_option("--blocks", flags.blocks, "Blocks (threads of a rank): 1,2,4");
+  app.add_option("--mode", flags.mode, "latency (isolated calls) or throughput (back to back)");
+  app.add_option("--cache", flags.cache, "rewritten, rotating or hot buffers");
+  app.add_option("--search", flags.search, "exhaustive or racing");
+  app.add_option("--precision", flags.precision, "Half-width of a median's 99 % interval at which a cell is done");
+  app.footer(
+      "Flags replace keys of the configuration. Example:\n"
+      "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
+      "Exit codes: 0 all cells right, 4 a cell hung, 6 bad configuration or folder, 7 a cell gave wrong results.");
+}
 }  // namespace
 
 Command make_sweep_command() {
   auto flags = std::make_shared<SweepFlags>();
   return {.name = "sweep",
           .help = "Measure all variants over sizes, dtypes and rank counts; validate; write a run folder",
-          .options =
-              [flags](CLI::App& app) {
-                app.add_option("--config", flags->config, "Sweep configuration (JSON)")->required();
-                app.add_option("--out", flags->out, "Run folder to write")->required();
-              },
+          .options = [flags](CLI::App& app) { declare(app, *flags); },
           .run =
               [flags] {
-                return with_mpi([&](MpiSession&) -> Status {
-                  throw Error(Status::unsupported, "sweep: not in this build yet", "use another command");
+                flags->request.overrides = overrides_of(*flags);
+                return with_mpi([&](MpiSession& session) {
+                  Executor executor;
+                  return run_sweep(session, flags->request, executor);
                 });
               }};
 }

@@ -1,0 +1,97 @@
+#include "src/live_runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace attune::driver {
+
+namespace {
+constexpr int first_warm_up = 10;     ///< Lazy connections and page faults of a cell's first block.
+constexpr double slow_call_us = 5e4;  ///< Calls of this length need no more than one.
+constexpr int attempts = 4;           ///< Blocks in which every call was refused are repeated so often.
+constexpr double noisy_share = 0.2;
+}  // namespace
+
+LiveRunner::LiveRunner(SweepWorker& worker, std::uint64_t seed, Note note)
+    : worker_(worker), random_(seed), note_(std::move(note)) {}
+
+double LiveRunner::now_s() { return static_cast<double>(now_ns()) * 1e-9; }
+
+CellCheck LiveRunner::validate(const Problem& problem, const Plan& plan) {
+  const Order order = order_for(OrderKind::validate, problem, plan);
+  in_order_ = true;
+  worker_.give(order);
+  CellCheck check = worker_.validate(order);
+  in_order_ = false;
+  return check;
+}
+
+BlockOfSamples LiveRunner::block(const Problem& problem, const Plan& plan, int warm_up, int calls) {
+  Order order = order_for(OrderKind::block, problem, plan);
+  order.warm_up = warm_up;
+  order.calls = calls;
+  in_order_ = true;
+  worker_.give(order);
+  BlockOfSamples block = worker_.block(order);
+  in_order_ = false;
+  return block;
+}
+
+/// Validation, then the calls that are slow because they are the first.
+const CellCheck& LiveRunner::validated(const Problem& problem, const Plan& plan) {
+  const auto key = std::pair(problem, plan);
+  if (const auto known = checked_.find(key); known != checked_.end()) return known->second;
+  if (note_) note_(problem, plan);
+  CellCheck check = validate(problem, plan);
+  if (check.status == tuner::CellStatus::ok) {
+    const BlockOfSamples first = block(problem, plan, 0, 1);
+    check = {first.status, first.reason};
+    const auto& times = first.accepted_us.empty() ? first.refused_us : first.accepted_us;
+    if (check.status == tuner::CellStatus::ok && times.front() < slow_call_us) {
+      const BlockOfSamples rest = block(problem, plan, first_warm_up - 1, 0);
+      check = {rest.status, rest.reason};
+    }
+  }
+  return checked_.emplace(key, std::move(check)).first->second;
+}
+
+tuner::Measured LiveRunner::measure(const Problem& problem, const Plan& plan, int calls) {
+  tuner::Measured measured;
+  CellCheck& check = checked_.at({problem, plan});
+  measured.oversubscribed = worker_.team().oversubscribed(plan.blocks);
+  if (note_ && check.status == tuner::CellStatus::ok) note_(problem, plan);
+  std::vector<double> refused;
+  for (int attempt = 0; check.status == tuner::CellStatus::ok && measured.samples_us.empty() && attempt < attempts;
+       ++attempt) {
+    BlockOfSamples block = this->block(problem, plan, 1, calls);  // one untimed: the cell before it is in the caches
+    check = {block.status, block.reason};
+    measured.samples_us = std::move(block.accepted_us);
+    refused.insert(refused.end(), block.refused_us.begin(), block.refused_us.end());
+  }
+  measured.status = check.status;
+  measured.reason = check.reason;
+  measured.rejected = static_cast<int>(refused.size());
+  if (check.status != tuner::CellStatus::ok) {
+    measured.samples_us.clear();
+    return measured;
+  }
+  if (measured.samples_us.empty()) {  // better noisy times than none
+    measured.samples_us = std::move(refused);
+    measured.noisy = true;
+  }
+  measured.noisy = measured.noisy || measured.rejected > noisy_share * (measured.rejected + calls);
+  return measured;
+}
+
+std::vector<tuner::Measured> LiveRunner::round(const Problem& problem, std::span<const Plan> plans,
+                                               int calls_per_plan) {
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random_);
+  for (const std::size_t i : order) (void)validated(problem, plans[i]);
+  std::vector<tuner::Measured> all(plans.size());
+  for (const std::size_t i : order) all[i] = measure(problem, plans[i], calls_per_plan);
+  return all;
+}
+
+}  // namespace attune::driver

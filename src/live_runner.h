@@ -1,0 +1,41 @@
+#pragma once
+/// The tuner's source of times on a live team: validates a cell before its first block, measures blocks in random
+/// order, and notes what is running, so that a run that dies names its killer.
+#include <functional>
+#include <map>
+#include <random>
+
+#include "src/sweep_worker.h"
+#include "tuner/runner.h"
+
+namespace attune::driver {
+
+class LiveRunner final : public tuner::Runner {
+ public:
+  /// Called before a cell runs (for the run folder's note of what is running).
+  using Note = std::function<void(const Problem&, const Plan&)>;
+  /// Lives on rank 0; the others serve(). `seed` orders the rounds.
+  LiveRunner(SweepWorker& worker, std::uint64_t seed, Note note);
+
+  [[nodiscard]] std::vector<tuner::Measured> round(const Problem& problem, std::span<const Plan> plans,
+                                                   int calls_per_plan) override;
+  [[nodiscard]] double now_s() override;
+
+  /// True while an order is carried out: an error then is everybody's already.
+  [[nodiscard]] bool in_order() const { return in_order_; }
+
+ private:
+  [[nodiscard]] tuner::Measured measure(const Problem& problem, const Plan& plan, int calls);
+  [[nodiscard]] const CellCheck& validated(const Problem& problem, const Plan& plan);
+
+  [[nodiscard]] CellCheck validate(const Problem& problem, const Plan& plan);
+  [[nodiscard]] BlockOfSamples block(const Problem& problem, const Plan& plan, int warm_up, int calls);
+
+  SweepWorker& worker_;
+  bool in_order_ = false;
+  std::mt19937_64 random_;
+  Note note_;
+  std::map<std::pair<Problem, Plan>, CellCheck> checked_;
+};
+
+}  // namespace attune::driver

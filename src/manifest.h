@@ -1,0 +1,30 @@
+#pragma once
+/// What a run was made with: enough to know later whether two runs may be compared.
+#include <string>
+#include <vector>
+
+#include "dispatch/json.h"
+#include "dispatch/table.h"
+
+namespace attune::driver {
+
+/// The MPI that the program runs with: "Open MPI 4.1.4".
+[[nodiscard]] std::string vendor_version();
+/// "2026-11-29T12:00:00Z"
+[[nodiscard]] std::string utc_now();
+
+struct LaunchFacts {
+  std::string id;                     ///< Names this start of the program in every record.
+  std::vector<std::string> bindings;  ///< By rank: the CPUs that it may run on, "0-3,8".
+  bool oversubscribed = false;        ///< More ranks than cores.
+};
+
+/// Hardware, machine, software, environment that matters, and the configuration.
+[[nodiscard]] Json new_manifest(const Json& config, const LaunchFacts& launch);
+/// One more start of the program on the same run. Throws Error(usage) if the configuration or hardware is another one;
+/// a budget may differ.
+[[nodiscard]] Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& launch);
+
+[[nodiscard]] Software software_here();
+
+}  // namespace attune::driver

@@ -1,0 +1,152 @@
+#include "src/measure.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "core/floats.h"
+
+namespace attune::driver {
+
+namespace {
+constexpr std::int64_t least_slack_ns = 1000;
+constexpr std::int64_t most_slack_ns = 1'000'000;
+constexpr Index pattern_elements = 1024;
+/// A call of this length is expected to be interrupted once by housekeeping, which hardly changes its time.
+constexpr double switch_every_us = 10'000;
+
+std::int64_t involuntary_switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+void set_reason(CallOutcome& outcome, tuner::CellStatus status, const std::string& text) {
+  outcome.status = status;
+  text.copy(outcome.reason.data(), outcome.reason.size() - 1);
+}
+}  // namespace
+
+CallOutcome run_call(Executor& executor, SweepTeam& team, const Problem& problem, const Plan& plan,
+                     const Operands& operands) {
+  CallOutcome outcome;
+  try {
+    executor.run(team.comm(), problem, plan, operands);
+  } catch (const Error& error) {
+    const bool late = error.status() == Status::timeout;
+    set_reason(outcome, late ? tuner::CellStatus::timed_out : tuner::CellStatus::failed, error.what());
+  } catch (const std::exception& error) {
+    set_reason(outcome, tuner::CellStatus::failed, error.what());
+  }
+  return outcome;
+}
+
+CallOutcome worst_of(const std::vector<CallOutcome>& outcomes) {
+  const CallOutcome* worst = nullptr;
+  const auto order = [](const CallOutcome& outcome) {
+    if (outcome.status == tuner::CellStatus::ok) return 0;
+    if (outcome.status == tuner::CellStatus::wrong) return 1;
+    const bool consequence = std::string_view(outcome.reason.data()).find("which has failed") != std::string_view::npos;
+    return consequence ? 2 : outcome.status == tuner::CellStatus::timed_out ? 3 : 4;
+  };
+  for (const auto& outcome : outcomes)
+    if (order(outcome) > (worst == nullptr ? 0 : order(*worst))) worst = &outcome;
+  return worst == nullptr ? CallOutcome{} : *worst;
+}
+
+struct Measurer::Lap {
+  std::int64_t start = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t switches = 0;
+  CallOutcome outcome;
+};
+
+Measurer::Measurer(SweepTeam& team, Executor& executor, const MeasureOptions& options)
+    : team_(team), executor_(executor), options_(options) {}
+
+/// Small numbers that depend on rank and call: sums stay finite and no cache line keeps its old value.
+void Measurer::rewrite(const Problem& problem, const Operands& operands) {
+  if (pattern_.empty() || pattern_dtype_ != problem.dtype) {
+    pattern_dtype_ = problem.dtype;
+    pattern_.resize(static_cast<std::size_t>(2 * pattern_elements * size_of(problem.dtype)));
+    with_dtype(problem.dtype, [&]<class T>() {
+      for (Index i = 0; i < 2 * pattern_elements; ++i) {
+        T value;
+        if constexpr (NarrowFloat<T>)
+          value = from_float<T>(static_cast<float>((i + team_.rank()) % 7) * 0.25F);
+        else
+          value = static_cast<T>((i + team_.rank()) % 7);
+        std::memcpy(&pattern_[static_cast<std::size_t>(i) * sizeof(T)], &value, sizeof value);
+      }
+    });
+  }
+  const std::byte* from = pattern_.data() + call_ % pattern_elements * size_of(problem.dtype);
+  const Bytes step = pattern_elements * size_of(problem.dtype);
+  auto* to = static_cast<std::byte*>(operands.in);
+  for (Bytes done = 0; done < problem.bytes(); done += step)
+    std::memcpy(to + done, from, static_cast<std::size_t>(std::min(step, problem.bytes() - done)));
+}
+
+Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
+  ++call_;
+  Operands operands = team_.operands(problem, options_.cache == tuner::CacheState::rotating ? call_ : 0);
+  operands.epilogue.kind = problem.epilogue;
+  operands.epilogue.operand = operands.in;
+  operands.epilogue.cols = std::max<Index>(1, problem.cols);
+  if (options_.cache != tuner::CacheState::hot) rewrite(problem, operands);
+  const int calls = options_.mode == tuner::Mode::throughput ? options_.calls_per_sample : 1;
+  Lap lap;
+  const std::int64_t switches = involuntary_switches();
+  lap.start = team_.meeting().start_together(slack_ns_);
+  lap.begin = now_ns();
+  for (int k = 0; k < calls && lap.outcome.status == tuner::CellStatus::ok; ++k)
+    lap.outcome = run_call(executor_, team_, problem, plan, operands);
+  lap.end = now_ns();
+  lap.switches = involuntary_switches() - switches;
+  return lap;
+}
+
+/// Grows at once when a rank came late, shrinks slowly when none did.
+void Measurer::adapt_slack(std::int64_t late_ns) {
+  const bool late = late_ns > 200;
+  slack_ns_ = std::clamp(late ? slack_ns_ + slack_ns_ / 2 : slack_ns_ - slack_ns_ / 64, least_slack_ns, most_slack_ns);
+}
+
+bool Measurer::acceptable(const Plan& plan, double time_us, std::int64_t late_ns, std::int64_t switches) const {
+  if (team_.oversubscribed(plan.blocks)) return true;  // being interrupted is the rule there; the cell is labelled
+  const double late_us = static_cast<double>(late_ns) / 1000;
+  return late_us <= std::max(0.2, 0.02 * time_us) && static_cast<double>(switches) <= time_us / switch_every_us;
+}
+
+BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int warm_up, int calls) {
+  BlockOfSamples block;
+  const int per_sample = options_.mode == tuner::Mode::throughput ? options_.calls_per_sample : 1;
+  for (int call = 0; call < warm_up + calls; ++call) {
+    const auto laps = team_.meeting().exchange(timed_call(problem, plan));
+    std::vector<CallOutcome> outcomes;
+    std::int64_t end = 0, begin = 0, switches = 0;
+    for (const Lap& lap : laps) {
+      end = std::max(end, lap.end);
+      begin = std::max(begin, lap.begin);
+      switches = std::max(switches, lap.switches);
+      outcomes.push_back(lap.outcome);
+    }
+    if (const CallOutcome worst = worst_of(outcomes); worst.status != tuner::CellStatus::ok) {
+      block.status = worst.status;
+      block.reason = worst.reason.data();
+      return block;
+    }
+    const std::int64_t start = laps.front().start;
+    adapt_slack(begin - start);
+    if (call < warm_up) continue;
+    const double total_us = static_cast<double>(end - start) / 1000;
+    const bool good = acceptable(plan, total_us, begin - start, switches);
+    (good ? block.accepted_us : block.refused_us).push_back(total_us / per_sample);
+  }
+  return block;
+}
+
+}  // namespace attune::driver

@@ -1,0 +1,39 @@
+#pragma once
+/// summary.csv: one row for each cell of a run.
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tuner/record.h"
+
+namespace attune::driver {
+
+/// All that was recorded of one cell.
+struct CellSummary {
+  Problem problem;
+  Plan plan;
+  tuner::CellStatus status = tuner::CellStatus::ok;  ///< The worst of its records.
+  std::string reason;
+  std::vector<double> samples_us;  ///< Of fresh blocks if there are any, else all.
+  int rejected = 0;
+  bool converged = true;
+  bool noisy = false;
+  bool oversubscribed = false;
+  double median_us = 0;  ///< 0: not timed.
+  double ci_low_us = 0;  ///< 99 %; 0: too few samples.
+  double ci_high_us = 0;
+  double vendor_us = 0;  ///< The vendor's median for the same problem; 0: not timed.
+
+  [[nodiscard]] bool timed() const { return status == tuner::CellStatus::ok && median_us > 0; }
+};
+
+/// Ordered by problem, then plan. Oversubscribed cells and both modes are kept as they were recorded.
+[[nodiscard]] std::vector<CellSummary> summarise(std::span<const tuner::Record> records, double precision);
+
+/// nccl-tests' rates in GB/s (1e9 B/s) for a time in microseconds.
+[[nodiscard]] double algbw_gbs(const Problem& problem, double time_us);
+[[nodiscard]] double busbw_gbs(const Problem& problem, double time_us);
+
+[[nodiscard]] std::string to_csv(std::span<const CellSummary> cells);
+
+}  // namespace attune::driver

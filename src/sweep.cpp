@@ -1,0 +1,220 @@
+#include "src/sweep.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "runtime/mpi_bootstrap.h"
+#include "src/machine.h"
+#include "src/manifest.h"
+#include "src/progress.h"
+#include "src/sha256.h"
+#include "src/sweep_leader.h"
+#include "src/sweep_world.h"
+#include "tuner/build_table.h"
+
+namespace attune::driver {
+
+namespace {
+using tuner::CellStatus;
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
+
+/// Rank 0's side of the run folder, for the whole sweep.
+struct Book {
+  RunFolder folder;
+  JournalWriter journal;
+  std::vector<tuner::Record> records;
+  std::set<std::string> finished;  ///< Jobs of earlier launches.
+  std::set<CellName> skip;
+  std::string launch;
+
+  Book(RunFolder opened, std::string launch_id)
+      : folder(std::move(opened)),
+        journal(folder.file("journal.jsonl"), folder.earlier().good_bytes),
+        records(folder.earlier().records),
+        launch(std::move(launch_id)) {
+    for (const auto& record : folder.blamed()) add(record);
+    for (const auto& record : records)
+      if (record.status != CellStatus::ok && record.status != CellStatus::unsupported)
+        skip.insert({record.problem, record.plan});
+    std::ifstream jobs(folder.file("finished.txt"));
+    for (std::string job; std::getline(jobs, job);) finished.insert(job);
+  }
+
+  void add(const tuner::Record& record) {
+    records.push_back(record);
+    journal.append(record);
+  }
+  void finish_job(const std::string& job) {
+    journal.sync();  // what is not to be repeated must be there
+    std::ofstream(folder.file("finished.txt"), std::ios::app) << job << "\n";
+  }
+};
+
+Json read_config_json(const SweepRequest& request) {
+  Json json = parse_json(read_file(request.config), request.config);
+  if (!json.is_object()) throw Error(Status::usage, request.config + ": expected a JSON object", "see configs/");
+  for (const auto& [key, value] : request.overrides.items()) json[key] = value;
+  return json;
+}
+
+/// Opens the run folder and writes its manifest.
+std::unique_ptr<Book> open_book(const SweepRequest& request, const SweepConfig& config, const LaunchFacts& launch) {
+  RunFolder folder = request.resume ? RunFolder::reopen(request.out) : RunFolder::create(request.out);
+  const std::string path = folder.file("manifest.json");
+  Json manifest;
+  if (request.resume)
+    manifest = continued_manifest(parse_json(read_file(path), path), to_json(config), launch);
+  else
+    manifest = new_manifest(to_json(config), launch);
+  const bool labelled = manifest.value("oversubscribed", false) || launch.oversubscribed;
+  manifest["oversubscribed"] = labelled;
+  write_file(path, manifest.dump(2) + "\n");
+  return std::make_unique<Book>(std::move(folder), launch.id);
+}
+
+std::string launch_id() { return fmt::format("{}/{}", utc_now(), ::getpid()); }
+
+LeaderHooks hooks_of(Book& book, Progress& progress) {
+  return {.record = [&](const tuner::Record& record) { book.add(record); },
+          .running = [&](const CellName& cell) { book.folder.note_running(cell); },
+          .finished = [&](const std::string& job) { book.finish_job(job); },
+          .line = [&](const std::string& line) { progress.line(line); },
+          .progress = [&](double done, const std::string& what) { progress.update(done, what); }};
+}
+
+TeamRequest team_request(const SweepConfig& config) {
+  TeamRequest request;
+  request.timeout_s = config.timeout_s;
+  request.registered_bytes = largest_message(config, Memory::registered);
+  request.staged_bytes = largest_message(config, Memory::staged);
+  const long cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);
+  if (config.cache == tuner::CacheState::rotating) request.spread = 2 * cache;
+  return request;
+}
+
+/// One rank count: its members measure, the others wait.
+void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double budget_s, Executor& executor,
+               Book* book, Progress* progress) {
+  MPI_Comm comm = first_ranks(session, ranks);
+  if (comm != MPI_COMM_NULL) {
+    const auto make = [&](double timeout_s) {
+      return std::make_unique<Communicator>(comm, Options{.table = "none", .timeout_s = timeout_s});
+    };
+    {
+      SweepTeam team(std::make_unique<MpiBootstrap>(comm), make, team_request(config));
+      SweepWorker worker(team, executor, {.mode = config.mode, .cache = config.cache}, config.seed);
+      if (book != nullptr) {
+        SweepLeader leader(
+            worker, config,
+            {.launch = book->launch, .budget_s = budget_s, .skip = book->skip, .finished = book->finished},
+            hooks_of(*book, *progress));
+        leader.run();
+      } else {
+        worker.serve();
+      }
+    }
+    MPI_Comm_free(&comm);
+  }
+  quiet_barrier(session.world());
+}
+
+/// table.json: false when nothing could be tuned.
+bool write_table(const Book& book, const SweepConfig& config) {
+  tuner::DecisionOptions options;
+  options.numerics = config.numerics;
+  options.filter = {config.mode, config.cache};
+  const std::string path = book.folder.file("table.json");
+  try {
+    const auto tuned = tuner::tune(book.records, tuner::facts_of_variant, options, nullptr);
+    const std::string journal = read_file(book.folder.file("journal.jsonl"));
+    const Source source{.run = book.folder.path(), .journal_sha256 = sha256(journal), .created = utc_now()};
+    const Table table = tuner::table_of(tuned, host_hardware(), software_here(), source);
+    std::size_t rules = 0;
+    for (const auto& keyed : table.tables) rules += keyed.rules.size();
+    write_file(path, to_text(table));
+    print(fmt::format("table:   {} ({} tables, {} rules)\n", path, table.tables.size(), rules));
+    return true;
+  } catch (const Error& error) {
+    print(fmt::format("table:   none: {}\n", error.what()));
+    return false;
+  }
+}
+
+/// The closing lines, and what the sweep ends with.
+Status close_book(Book& book, const SweepConfig& config) {
+  book.journal.sync();
+  const auto cells = summarise(book.records, config.precision);
+  int timed = 0, wrong = 0, hung = 0, failed = 0, unsupported = 0;
+  for (const auto& cell : cells) {
+    timed += cell.timed();
+    wrong += cell.status == CellStatus::wrong;
+    hung += cell.status == CellStatus::timed_out;
+    failed += cell.status == CellStatus::failed;
+    unsupported += cell.status == CellStatus::unsupported;
+  }
+  write_table(book, config);
+  write_file(book.folder.file("summary.csv"), to_csv(cells));
+  print(fmt::format("summary: {} ({} cells: {} timed, {} unsupported, {} wrong, {} timed out, {} failed)\n",
+                    book.folder.file("summary.csv"), cells.size(), timed, unsupported, wrong, hung, failed));
+  book.folder.note_finished();
+  if (wrong > 0) return Status::wrong;
+  if (hung > 0) return Status::timeout;
+  return failed > 0 ? Status::internal : Status::success;
+}
+
+void greet(const SweepConfig& config, const Book& book, int world) {
+  if (!book.folder.earlier().bad.empty())
+    print(fmt::format("{}: {} damaged lines of the journal are left out\n", book.folder.path(),
+                      book.folder.earlier().bad.size()));
+  if (world == 1) print("one rank has nobody to exchange data with: start with mpirun -n 2 or more for useful times\n");
+  std::string ranks;
+  for (const int count : config.ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(count);
+  print(fmt::format("sweep into {}: ranks {}, {} search, seed {}\n", book.folder.path(), ranks, name_of(config.search),
+                    config.seed));
+}
+}  // namespace
+
+Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& executor) {
+  require_one_node(session.world());
+  const auto bindings = gather_texts(session, allowed_cpus());
+  const std::string text = from_rank_0(session, [&] {
+    const Json json = read_config_json(request);
+    (void)parse_config(json, request.config, {session.size()});
+    return json.dump();
+  });
+  const SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
+  std::unique_ptr<Book> book;
+  (void)from_rank_0(session, [&] {
+    const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
+    book = open_book(request, config, {launch_id(), bindings, crowded});
+    greet(config, *book, session.size());
+    return std::string();
+  });
+  note_crashes_in(request.out, session.rank());
+  Progress progress(session.rank() == 0 && output_is_terminal(), print, seconds);
+  const double start_s = seconds();
+  try {
+    for (std::size_t i = 0; i < config.ranks.size(); ++i) {
+      const double left_s = config.budget_s - (seconds() - start_s);
+      const double share_s = std::max(0.001, left_s / static_cast<double>(config.ranks.size() - i));
+      run_ranks(session, config, config.ranks[i], config.budget_s > 0 ? share_s : 0, executor, book.get(), &progress);
+    }
+  } catch (const Error& error) {
+    if (error.status() == Status::timeout) note_fatal(request.out, session.rank(), error.what());
+    throw;
+  }
+  const std::string status =
+      from_rank_0(session, [&] { return std::to_string(static_cast<int>(close_book(*book, config))); });
+  return static_cast<Status>(std::stoi(status));
+}
+
+}  // namespace attune::driver

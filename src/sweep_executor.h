@@ -1,0 +1,25 @@
+#pragma once
+/// One call of one cell, as the measuring and the validation make it. Tests replace it by one with planted faults.
+#include <string>
+
+#include "attune/attune.hpp"
+
+namespace attune::driver {
+
+/// What a call works on, on this rank.
+struct Operands {
+  void* in = nullptr;
+  void* out = nullptr;  ///< The same as `in` when the problem is in place.
+  EpilogueSpec epilogue;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Empty, or why this cell cannot run here: it is then recorded as unsupported.
+  [[nodiscard]] virtual std::string why_not(const Communicator& comm, const Problem& problem, const Plan& plan) const;
+  /// Blocking. Throws what the communicator throws.
+  virtual void run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands);
+};
+
+}  // namespace attune::driver

@@ -1,0 +1,215 @@
+#include "src/sweep_leader.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "src/units.h"
+#include "tuner/search.h"
+#include "variants/registry.h"
+
+namespace attune::driver {
+
+namespace {
+using tuner::CellStatus;
+
+std::string plan_words(const Plan& plan) {
+  std::string words = plan.variant;
+  if (plan.blocks != 1) words += fmt::format(" x{}", plan.blocks);
+  if (plan.chunk_bytes != 0) words += " chunk " + format_bytes(plan.chunk_bytes);
+  return words;
+}
+
+tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::string& launch,
+                          const std::string& reason, const SweepConfig& config) {
+  tuner::Record record;
+  record.status = CellStatus::unsupported;
+  record.problem = problem;
+  record.plan = plan;
+  record.launch = launch;
+  record.converged = false;
+  record.mode = config.mode;
+  record.cache = config.cache;
+  record.reason = reason;
+  return record;
+}
+
+/// Validation and rewriting cost grows with the size, and so does one call.
+double weight_of(const Problem& problem, std::size_t plans) {
+  return static_cast<double>(plans) * (0.2 + static_cast<double>(problem.bytes()) / (8 << 20));
+}
+}  // namespace
+
+std::string describe(const Problem& problem) {
+  const std::string shape =
+      problem.rows > 0 ? fmt::format(" {}x{}", problem.rows, problem.cols) : " " + readable_bytes(problem.bytes());
+  return fmt::format("{} {} {}{}, {} rank{}, {} {}{}{}", name_of(problem.collective), name_of(problem.dtype),
+                     name_of(problem.op), shape, problem.ranks, problem.ranks == 1 ? "" : "s",
+                     name_of(problem.placement), name_of(problem.memory),
+                     problem.launch_mode == LaunchMode::graph ? " graph" : "",
+                     problem.epilogue == EpilogueKind::none ? "" : fmt::format(" {}", name_of(problem.epilogue)));
+}
+
+std::string case_line(std::span<const CellSummary> cells, Numerics numerics) {
+  const CellSummary* best = nullptr;
+  int bad = 0, unsupported = 0;
+  for (const auto& cell : cells) {
+    bad += cell.status != CellStatus::ok && cell.status != CellStatus::unsupported;
+    unsupported += cell.status == CellStatus::unsupported;
+    if (!admits(numerics, variant(cell.plan.variant).traits.numerics)) continue;
+    if (cell.timed() && (best == nullptr || cell.median_us < best->median_us)) best = &cell;
+  }
+  std::string text = describe(cells.front().problem) + ": ";
+  if (best == nullptr) {
+    text += "nothing could be timed";
+  } else {
+    text += fmt::format("{} {:.2f} us", plan_words(best->plan), best->median_us);
+    if (best->vendor_us > 0 && best->plan.variant != "vendor")
+      text += fmt::format(", vendor {:.2f} us ({:.2f}x)", best->vendor_us, best->vendor_us / best->median_us);
+    if (best->oversubscribed) text += " [oversubscribed]";
+    if (!best->converged) text += " [not converged]";
+  }
+  text += fmt::format(", {} cells", cells.size());
+  if (unsupported > 0) text += fmt::format(", {} unsupported", unsupported);
+  if (bad > 0) text += fmt::format(", {} BAD", bad);
+  for (const auto& cell : cells)
+    if (cell.status != CellStatus::ok && cell.status != CellStatus::unsupported)
+      text += fmt::format("\n  {}: {}: {}", name_of(cell.status), plan_words(cell.plan), cell.reason);
+  return text;
+}
+
+SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderOptions options, LeaderHooks hooks)
+    : worker_(worker),
+      config_(config),
+      options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      runner_(worker, config.seed + static_cast<std::uint64_t>(worker.team().size()),
+              [this](const Problem& problem, const Plan& plan) {
+                hooks_.running({problem, plan});
+                const double share = std::min(1.0, (runner_.now_s() - job_start_s_) / job_budget_s_);
+                hooks_.progress((done_ + share * job_weight_) / total_, describe(problem) + " " + plan.variant);
+              }),
+      cores_(static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))) {}
+
+std::string SweepLeader::why_not(const Problem& problem, const Plan& plan) const {
+  const std::string reason = worker_.executor().why_not(worker_.team().comm(), problem, plan);
+  return reason.empty() ? worker_.team().no_room(problem) : reason;
+}
+
+std::vector<Plan> SweepLeader::runnable(const Problem& problem) const {
+  auto plans = plans_of(config_, problem, cores_);
+  std::erase_if(plans, [&](const Plan& plan) {
+    return options_.skip.contains({problem, plan}) || !why_not(problem, plan).empty();
+  });
+  return plans;
+}
+
+void SweepLeader::record_unsupported(const Problem& problem) const {
+  for (const Plan& plan : plans_of(config_, problem, cores_))
+    if (const std::string reason = why_not(problem, plan); !reason.empty() && !options_.skip.contains({problem, plan}))
+      hooks_.record(unsupported(problem, plan, options_.launch, reason, config_));
+}
+
+/// Exhaustive: one job per problem, in random order, so that slow drift of the machine does not look like a trend.
+/// Racing: one job per table, because sizes learn from their neighbours.
+std::vector<SweepLeader::Job> SweepLeader::jobs() const {
+  std::vector<Job> jobs;
+  for (const auto& group : groups_of(config_, worker_.team().size())) {
+    if (config_.search == Search::racing) jobs.push_back({"", group.problems});
+    if (config_.search == Search::exhaustive)
+      for (const auto& problem : group.problems) jobs.push_back({"", {problem}});
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].name = fmt::format("{} ranks, job {}", worker_.team().size(), i);
+    jobs[i].weight = 0;
+    for (const auto& problem : jobs[i].problems)
+      jobs[i].weight += weight_of(problem, plans_of(config_, problem, cores_).size());
+  }
+  if (config_.search == Search::exhaustive) {
+    std::mt19937_64 random(config_.seed);
+    std::shuffle(jobs.begin(), jobs.end(), random);
+  }
+  std::erase_if(jobs, [&](const Job& job) { return options_.finished.contains(job.name); });
+  return jobs;
+}
+
+void SweepLeader::run() {
+  try {
+    run_jobs();
+  } catch (const Error& error) {
+    if (!runner_.in_order()) {  // the others wait for an order: they end with the same error
+      Order order;
+      order.kind = OrderKind::fail;
+      order.status = error.status();
+      std::string(error.what()).copy(order.text.data(), order.text.size() - 1);
+      worker_.give(order);
+    }
+    throw;
+  }
+  worker_.give(Order{});
+}
+
+void SweepLeader::run_jobs() {
+  const auto list = jobs();
+  total_ = 0;
+  for (const Job& job : list) total_ += job.weight;
+  const double start_s = runner_.now_s();
+  for (const Job& job : list) {
+    const double left_s = options_.budget_s - (runner_.now_s() - start_s);
+    if (options_.budget_s > 0 && left_s <= 0)
+      return hooks_.line("the budget is used up; continue with --resume and a larger --budget");
+    double cells_s = 0;
+    for (const auto& problem : job.problems)
+      cells_s += config_.cell_seconds * static_cast<double>(plans_of(config_, problem, cores_).size());
+    const double share_s = left_s * job.weight / (total_ - done_);
+    run_job(job, options_.budget_s > 0 ? std::min(share_s, cells_s) : cells_s);
+    done_ += job.weight;
+    hooks_.finished(job.name);
+  }
+}
+
+void SweepLeader::run_job(const Job& job, double budget_s) {
+  job_weight_ = job.weight;
+  job_budget_s_ = budget_s;
+  job_start_s_ = runner_.now_s();
+  std::vector<tuner::Record> records;
+  const auto sink = [&](const tuner::Record& record) {
+    records.push_back(record);
+    hooks_.record(record);
+  };
+  tuner::Task task;
+  for (const auto& problem : job.problems) {
+    record_unsupported(problem);
+    if (!runnable(problem).empty()) task.problems.push_back(problem);
+  }
+  task.plans = [this](const Problem& problem) { return runnable(problem); };
+  tuner::SearchOptions options;
+  const bool racing = config_.search == Search::racing;
+  options.kind = racing ? tuner::SearchKind::racing : tuner::SearchKind::exhaustive;
+  options.race.precision = config_.precision;
+  options.race.calls = 5;
+  options.decision.numerics = config_.numerics;
+  options.decision.filter = {config_.mode, config_.cache};
+  tuner::Session session(runner_,
+                         {.launch = options_.launch,
+                          .budget_s = budget_s,
+                          .precision = config_.precision,
+                          .mode = config_.mode,
+                          .cache = config_.cache},
+                         sink);
+  if (!task.problems.empty()) tuner::search(std::span(&task, 1), tuner::facts_of_variant, options, session);
+  tell(records);
+}
+
+void SweepLeader::tell(const std::vector<tuner::Record>& records) const {
+  const auto cells = summarise(records, config_.precision);
+  for (std::size_t first = 0; first < cells.size();) {
+    std::size_t end = first;
+    while (end < cells.size() && cells[end].problem == cells[first].problem) ++end;
+    hooks_.line(case_line(std::span(cells).subspan(first, end - first), config_.numerics));
+    first = end;
+  }
+}
+
+}  // namespace attune::driver

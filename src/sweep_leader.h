@@ -1,0 +1,71 @@
+#pragma once
+/// Rank 0 of a sweep on one team: what to measure next, for how long, and what to say about it.
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/journal.h"
+#include "src/live_runner.h"
+#include "src/summary.h"
+#include "src/sweep_cases.h"
+
+namespace attune::driver {
+
+struct LeaderHooks {
+  std::function<void(const tuner::Record&)> record;          ///< To the journal.
+  std::function<void(const CellName&)> running;              ///< Before a cell runs.
+  std::function<void(const std::string& job)> finished;      ///< A job is complete and need not be repeated.
+  std::function<void(const std::string&)> line;              ///< One line per case.
+  std::function<void(double, const std::string&)> progress;  ///< Share of this team's work that is done.
+};
+
+struct LeaderOptions {
+  std::string launch{};              ///< Names this start of the program.
+  double budget_s = 0;             ///< For this team; 0 = none.
+  std::set<CellName> skip{};         ///< Cells that hung, crashed or were wrong in an earlier launch.
+  std::set<std::string> finished{};  ///< Jobs of earlier launches.
+};
+
+/// "allreduce f32 sum 1 MiB, 2 ranks, out_of_place registered"
+[[nodiscard]] std::string describe(const Problem& problem);
+/// One case for people: the best plan of the numerics class, the vendor, what went wrong. `cells` are those of one
+/// problem.
+[[nodiscard]] std::string case_line(std::span<const CellSummary> cells, Numerics numerics);
+
+class SweepLeader {
+ public:
+  SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderOptions options, LeaderHooks hooks);
+
+  /// Measures all cases and lets the other ranks go. On an error of its own the others throw it too.
+  void run();
+
+ private:
+  struct Job {
+    std::string name;
+    std::vector<Problem> problems;
+    double weight = 1;  ///< Its share of the budget.
+  };
+  [[nodiscard]] std::vector<Job> jobs() const;
+  void run_jobs();
+  void run_job(const Job& job, double budget_s);
+  void tell(const std::vector<tuner::Record>& records) const;
+  [[nodiscard]] std::vector<Plan> runnable(const Problem& problem) const;
+  void record_unsupported(const Problem& problem) const;
+  [[nodiscard]] std::string why_not(const Problem& problem, const Plan& plan) const;
+
+  SweepWorker& worker_;
+  const SweepConfig& config_;
+  LeaderOptions options_;
+  LeaderHooks hooks_;
+  LiveRunner runner_;
+  int cores_;
+  double done_ = 0;   ///< Weight of finished jobs,
+  double total_ = 1;  ///< and of all.
+  double job_weight_ = 0;
+  double job_start_s_ = 0;
+  double job_budget_s_ = 1;
+};
+
+}  // namespace attune::driver

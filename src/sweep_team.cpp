@@ -1,0 +1,133 @@
+#include "src/sweep_team.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace attune::driver {
+
+namespace {
+constexpr Bytes page = 4096;
+constexpr Bytes guard_bytes = 256;
+constexpr int guard_value = 0xA5;
+
+constexpr Bytes round_up(Bytes bytes) { return (bytes + page - 1) / page * page; }
+
+/// Cores that all ranks together may use: those of this rank if it was bound, times ranks, never more than there are.
+int usable_cores(int ranks) {
+  const int node = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  const int own = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : node;
+  return std::min(node, own * ranks);
+}
+}  // namespace
+
+MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread)
+    : comm_(memory == Memory::registered ? &comm : nullptr), capacity_(capacity), spread_(spread) {
+  const Bytes bytes = round_up(capacity + guard_bytes) + 2 * page + spread;
+  in_ = make(bytes);
+  try {
+    out_ = make(bytes);
+  } catch (...) {
+    if (comm_ != nullptr) comm_->release(in_);
+    throw;
+  }
+}
+
+std::byte* MessageBuffers::make(Bytes bytes) {
+  if (comm_ != nullptr) return static_cast<std::byte*>(comm_->allocate_bytes(bytes));
+  own_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, static_cast<std::size_t>(round_up(bytes)))),
+                    &std::free);
+  if (own_.back() == nullptr)
+    throw Error(Status::device, fmt::format("cannot allocate {} bytes for a message", bytes), "use smaller sizes");
+  std::memset(own_.back().get(), 0, static_cast<std::size_t>(round_up(bytes)));  // touched by its owner
+  return own_.back().get();
+}
+
+MessageBuffers::~MessageBuffers() {
+  if (comm_ == nullptr) return;
+  comm_->release(out_);
+  comm_->release(in_);
+}
+
+Operands MessageBuffers::operands(const Problem& problem, int call) const {
+  const Bytes stride = round_up(problem.bytes() + guard_bytes) + page;
+  const Bytes places = 1 + spread_ / stride;
+  const Bytes at = page + stride * (call % places);
+  Operands operands;
+  operands.in = in_ + at;
+  operands.out = problem.placement == Placement::in_place ? in_ + at : out_ + at;
+  return operands;
+}
+
+void MessageBuffers::write_guards(const Operands& operands, Bytes bytes) {
+  auto* out = static_cast<std::byte*>(operands.out);
+  std::memset(out - guard_bytes, guard_value, guard_bytes);
+  std::memset(out + bytes, guard_value, guard_bytes);
+}
+
+std::string MessageBuffers::broken_guard(const Operands& operands, Bytes bytes) {
+  const auto* out = static_cast<const std::byte*>(operands.out);
+  for (Bytes i = 0; i < guard_bytes; ++i) {
+    if (out[-1 - i] != std::byte{guard_value}) return fmt::format("byte {} before the output was overwritten", i + 1);
+    if (out[bytes + i] != std::byte{guard_value}) return fmt::format("byte {} behind the output was overwritten", i);
+  }
+  return {};
+}
+
+SweepTeam::SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make, const TeamRequest& request)
+    : bootstrap_(std::move(bootstrap)),
+      make_(std::move(make)),
+      request_(request),
+      cores_(usable_cores(bootstrap_->size())) {
+  // Longer than any wait inside a call, so that a call that times out is told by the call.
+  const double patience = request.timeout_s > 0 ? 2 * request.timeout_s + 10 : 0;
+  meeting_ = std::make_unique<Meeting>(*bootstrap_, MeetingOptions{bootstrap_->size() > cores_, patience});
+  open();
+}
+
+SweepTeam::~SweepTeam() = default;
+
+void SweepTeam::open() {
+  comm_ = make_(request_.timeout_s);
+  if (request_.registered_bytes > 0) registered_ = fitting(Memory::registered, request_.registered_bytes);
+  if (request_.staged_bytes > 0) staged_ = fitting(Memory::staged, request_.staged_bytes);
+}
+
+/// Buffers for the largest messages that fit: half as large until there is room.
+std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) {
+  for (Bytes capacity = wanted;; capacity /= 2) {
+    try {
+      return std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread);
+    } catch (const Error& error) {
+      if (error.status() != Status::device || capacity < 4096) throw;
+      if (why_small_.empty()) why_small_ = error.what();
+    }
+  }
+}
+
+std::string SweepTeam::no_room(const Problem& problem) const {
+  const auto& buffers = problem.memory == Memory::registered ? registered_ : staged_;
+  if (buffers != nullptr && problem.bytes() <= buffers->capacity()) return {};
+  return why_small_.empty() ? "no buffers of this kind were made" : why_small_;
+}
+
+Operands SweepTeam::operands(const Problem& problem, int call) const {
+  return (problem.memory == Memory::registered ? registered_ : staged_)->operands(problem, call);
+}
+
+void SweepTeam::replace_communicator() {
+  ++replaced_;
+  if (registered_ != nullptr) registered_->abandon();
+  (void)registered_.release();
+  (void)comm_.release();
+  staged_.reset();
+  open();
+}
+
+}  // namespace attune::driver

@@ -1,0 +1,94 @@
+#pragma once
+/// The ranks of one rank count and what they share during a sweep: a meeting point, a communicator that can be made
+/// anew after one was lost, and buffers for the largest message.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/measure_meeting.h"
+#include "src/sweep_executor.h"
+
+namespace attune::driver {
+
+/// Input and output of one rank in one kind of memory, with guard bytes around the output.
+class MessageBuffers {
+ public:
+  /// Collective. Room for messages of `capacity` bytes at `positions` different places (rotating caches).
+  /// Throws Error(device) on all ranks when there is no room.
+  MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread);
+  ~MessageBuffers();
+  MessageBuffers(const MessageBuffers&) = delete;
+  MessageBuffers& operator=(const MessageBuffers&) = delete;
+
+  [[nodiscard]] Bytes capacity() const { return capacity_; }
+  /// Where call number `call` of this problem finds its buffers.
+  [[nodiscard]] Operands operands(const Problem& problem, int call) const;
+  /// The communicator is lost: its memory is left where it is.
+  void abandon() { comm_ = nullptr; }
+
+  static void write_guards(const Operands& operands, Bytes bytes);
+  /// Empty, or which byte outside of the output was overwritten.
+  [[nodiscard]] static std::string broken_guard(const Operands& operands, Bytes bytes);
+
+ private:
+  [[nodiscard]] std::byte* make(Bytes bytes);
+
+  Communicator* comm_;
+  Bytes capacity_;
+  Bytes spread_;
+  std::vector<std::unique_ptr<std::byte[], void (*)(void*)>> own_;  ///< staged: plain memory.
+  std::byte* in_ = nullptr;
+  std::byte* out_ = nullptr;
+};
+
+struct TeamRequest {
+  double timeout_s = 30;
+  Bytes registered_bytes = 0;  ///< Largest message in each kind of memory; 0 = none.
+  Bytes staged_bytes = 0;
+  Bytes spread = 0;  ///< Extra room, so that successive calls find cold buffers.
+};
+
+class SweepTeam {
+ public:
+  using MakeCommunicator = std::function<std::unique_ptr<Communicator>(double timeout_s)>;
+
+  /// Collective over the team's ranks.
+  SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make, const TeamRequest& request);
+  ~SweepTeam();
+  SweepTeam(const SweepTeam&) = delete;
+  SweepTeam& operator=(const SweepTeam&) = delete;
+
+  [[nodiscard]] int rank() const { return meeting_->rank(); }
+  [[nodiscard]] int size() const { return meeting_->size(); }
+  [[nodiscard]] Meeting& meeting() { return *meeting_; }
+  [[nodiscard]] Communicator& comm() { return *comm_; }
+  /// Do blocks × ranks outnumber the cores?
+  [[nodiscard]] bool oversubscribed(int blocks) const { return size() * blocks > cores_; }
+
+  /// Empty, or why messages of this size do not fit into memory of this kind here.
+  [[nodiscard]] std::string no_room(const Problem& problem) const;
+  [[nodiscard]] Operands operands(const Problem& problem, int call) const;
+
+  /// Collective: after an error that the old communicator does not survive. What it held is given up, not freed:
+  /// a peer may still be inside.
+  void replace_communicator();
+  [[nodiscard]] int replaced() const { return replaced_; }
+
+ private:
+  void open();
+  [[nodiscard]] std::unique_ptr<MessageBuffers> fitting(Memory memory, Bytes wanted);
+
+  std::unique_ptr<Bootstrap> bootstrap_;
+  MakeCommunicator make_;
+  TeamRequest request_;
+  int cores_ = 1;
+  int replaced_ = 0;
+  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<Communicator> comm_;
+  std::unique_ptr<MessageBuffers> registered_;
+  std::unique_ptr<MessageBuffers> staged_;
+  std::string why_small_;  ///< Why the buffers are smaller than asked for.
+};
+
+}  // namespace attune::driver

@@ -1,0 +1,127 @@
+#include "src/validate.h"
+
+#include <cstring>
+#include <thread>
+
+#include "variants/registry.h"
+
+namespace attune::driver {
+
+namespace {
+using tuner::CellStatus;
+
+/// A hash that reads 8 bytes at a time; for comparing ranks, not for security.
+std::uint64_t hash_of(const void* memory, Bytes bytes) {
+  const auto* at = static_cast<const std::byte*>(memory);
+  std::uint64_t hash = 0x9E3779B97F4A7C15ULL;
+  for (Bytes i = 0; i < bytes; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + i, static_cast<std::size_t>(std::min<Bytes>(8, bytes - i)));
+    hash = (hash ^ word) * 0x100000001B3ULL;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+template <class V>
+void mark_wrong(V& verdict, const std::string& text) {
+  verdict.outcome = {};
+  verdict.outcome.status = CellStatus::wrong;
+  text.copy(verdict.outcome.reason.data(), verdict.outcome.reason.size() - 1);
+}
+}  // namespace
+
+Validator::Validator(SweepTeam& team, Executor& executor, const Problem& problem, std::uint64_t seed)
+    : team_(team),
+      executor_(executor),
+      problem_(problem),
+      exact_(problem, DataKind::exact, team.rank(), seed),
+      random_(problem, DataKind::random, team.rank(), seed + 1) {}
+
+/// In each call another rank brings its input some time after the others have entered: who reads before all inputs are
+/// ready gets old data.
+void Validator::come_late_in_turn() const {
+  if (calls_ % team_.size() != team_.rank()) return;
+  if (team_.oversubscribed(1)) return std::this_thread::sleep_for(std::chrono::microseconds(200));
+  const std::int64_t until = now_ns() + 50'000;
+  while (now_ns() < until) {
+  }
+}
+
+Validator::Verdict Validator::call(TestData& data, const Plan& plan, bool scribble) {
+  ++calls_;
+  const Bytes bytes = problem_.bytes();
+  const bool in_place = problem_.placement == Placement::in_place;
+  operands_ = team_.operands(problem_, 0);
+  operands_.epilogue = data.epilogue(calls_);
+  if (!in_place) std::memset(operands_.out, 0xFF, static_cast<std::size_t>(bytes));
+  MessageBuffers::write_guards(operands_, bytes);
+  team_.meeting().barrier();
+  come_late_in_turn();
+  data.fill_input(operands_.in, calls_);
+  Verdict verdict;
+  verdict.outcome = run_call(executor_, team_, problem_, plan, operands_);
+  if (scribble && !in_place) std::memset(operands_.in, 0x5A, static_cast<std::size_t>(bytes));  // the caller may
+  if (verdict.outcome.status != CellStatus::ok) return verdict;
+  if (const std::string fault = MessageBuffers::broken_guard(operands_, bytes); !fault.empty())
+    mark_wrong(verdict, "rank " + std::to_string(team_.rank()) + ": " + fault);
+  if (!in_place && !scribble)
+    if (const auto at = data.changed_input(operands_.in, calls_))
+      mark_wrong(verdict, "rank " + std::to_string(team_.rank()) + ": element " + std::to_string(*at) +
+                              " of the input was changed");
+  return verdict;
+}
+
+Validator::Verdict Validator::exact_call(const Plan& plan, bool scribble) {
+  Verdict verdict = call(exact_, plan, scribble);
+  if (verdict.outcome.status != CellStatus::ok) return verdict;
+  if (const auto fault = exact_.check_exact(operands_.out, calls_))
+    mark_wrong(verdict, "exact data: " + to_string(*fault, team_.rank()));
+  return verdict;
+}
+
+Validator::Verdict Validator::random_call(const Plan& plan) {
+  const Numerics numerics = variant(plan.variant).traits.numerics;
+  calls_ = 0;  // the data that the vendor had
+  Verdict verdict = call(random_, plan, false);
+  if (verdict.outcome.status != CellStatus::ok) return verdict;
+  verdict.bits = hash_of(operands_.out, problem_.bytes());
+  if (const auto fault = random_.check_close(operands_.out, calls_, numerics)) {
+    mark_wrong(verdict, "random data: " + to_string(*fault, team_.rank()));
+  } else if (!vendor_out_.empty()) {
+    if (const auto far = random_.check_against(operands_.out, vendor_out_.data(), calls_, numerics, Numerics::vendor))
+      mark_wrong(verdict, "against the vendor: " + to_string(*far, team_.rank()));
+  }
+  return verdict;
+}
+
+/// One verdict for all: the first rank's that is not ok, and whether all have the same bits.
+CellCheck Validator::agree(const Verdict& mine, bool same_bits) {
+  const auto all = team_.meeting().exchange(mine);
+  std::vector<CallOutcome> outcomes;
+  for (const Verdict& verdict : all) outcomes.push_back(verdict.outcome);
+  if (const CallOutcome worst = worst_of(outcomes); worst.status != CellStatus::ok)
+    return {worst.status, worst.reason.data()};
+  for (std::size_t r = 1; same_bits && r < all.size(); ++r)
+    if (all[r].bits != all[0].bits)
+      return {CellStatus::wrong, "rank " + std::to_string(r) + " has other bits than rank 0 for the same random data"};
+  return {};
+}
+
+CellCheck Validator::check(const Plan& plan) {
+  const bool vendor = variant(plan.variant).traits.numerics == Numerics::vendor;
+  if (vendor_out_.empty() && !vendor && team_.comm().why_not("vendor").empty()) {
+    const Verdict verdict = random_call({});
+    const CellCheck check = agree(verdict, false);
+    if (check.status != CellStatus::ok) return {check.status, "the vendor, to compare with: " + check.reason};
+    const auto* out = static_cast<const std::byte*>(operands_.out);
+    vendor_out_.assign(out, out + problem_.bytes());
+  }
+  for (const bool scribble : {false, true}) {
+    CellCheck check = agree(exact_call(plan, scribble), false);
+    if (check.status != CellStatus::ok) return check;
+  }
+  return agree(random_call(plan), !vendor);
+}
+
+}  // namespace attune::driver

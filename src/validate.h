@@ -1,0 +1,44 @@
+#pragma once
+/// The four proofs that a cell must pass before it is timed: exact data bit for bit, random data against fp64 and the
+/// vendor, nothing written where it must not be, the same bits on all ranks.
+#include "src/measure.h"
+#include "src/validate_data.h"
+
+namespace attune::driver {
+
+/// Equal on all ranks. `reason` names rank, element, got and want.
+struct CellCheck {
+  tuner::CellStatus status = tuner::CellStatus::ok;
+  std::string reason;
+};
+
+/// Validates the cells of one problem. Every call of it is collective over the team.
+class Validator {
+ public:
+  Validator(SweepTeam& team, Executor& executor, const Problem& problem, std::uint64_t seed);
+
+  [[nodiscard]] CellCheck check(const Plan& plan);
+
+ private:
+  /// What one rank found after a call.
+  struct Verdict {
+    CallOutcome outcome;
+    std::uint64_t bits = 0;  ///< Hash of the output.
+  };
+  [[nodiscard]] Verdict call(TestData& data, const Plan& plan, bool scribble);
+  [[nodiscard]] Verdict exact_call(const Plan& plan, bool scribble);
+  [[nodiscard]] Verdict random_call(const Plan& plan);
+  [[nodiscard]] CellCheck agree(const Verdict& mine, bool same_bits);
+  void come_late_in_turn() const;
+
+  SweepTeam& team_;
+  Executor& executor_;
+  Problem problem_;
+  TestData exact_;
+  TestData random_;
+  Operands operands_;
+  std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
+  int calls_ = 0;
+};
+
+}  // namespace attune::driver
