@@ -1,0 +1,320 @@
+// The loop that decides what to measure: elimination, seeding, crossovers, budgets, failures, replay.
+#include "tuner/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "tests/unit/tuner/synthetic.h"
+#include "tuner/build_table.h"
+#include "tuner/confirm.h"
+#include "tuner/replay.h"
+
+namespace attune::tuner {
+namespace {
+
+const Plan vendor{};
+const Plan mesh{.variant = "mesh"};
+const Plan two_shot{.variant = "two_shot"};
+
+Plan mesh_of(int blocks) { return {.variant = "mesh", .blocks = blocks}; }
+
+/// Times by a function, a little noise, and a clock that counts them and an overhead.
+class Scripted : public Runner {
+ public:
+  using Time = std::function<double(const Plan&, Bytes)>;
+  explicit Scripted(Time time, double noise = 0.005, double overhead_s = 0)
+      : time_(std::move(time)), noise_(noise), overhead_s_(overhead_s) {}
+
+  std::vector<Measured> round(const Problem& problem, std::span<const Plan> plans, int calls) override {
+    ++rounds;
+    std::normal_distribution<double> normal(0, noise_);
+    std::vector<Measured> answers;
+    for (const Plan& plan : plans) {
+      Measured measured;
+      if (fails && fails(plan)) measured.status = CellStatus::timed_out;
+      for (int call = 0; call < calls && measured.status == CellStatus::ok; ++call) {
+        measured.samples_us.push_back(time_(plan, problem.bytes()) * std::exp(normal(random_)));
+        clock_s_ += measured.samples_us.back() * 1e-6 + overhead_s_;
+      }
+      answers.push_back(std::move(measured));
+    }
+    return answers;
+  }
+  double now_s() override { return 100 + clock_s_; }
+
+  std::function<bool(const Plan&)> fails;
+  int rounds = 0;
+
+ private:
+  Time time_;
+  double noise_;
+  double overhead_s_;
+  std::mt19937_64 random_{1};
+  double clock_s_ = 0;
+};
+
+Task task_of(std::vector<Plan> plans, Bytes smallest = 64, Bytes largest = 1 << 20) {
+  Task task;
+  for (Bytes bytes = smallest; bytes <= largest; bytes *= 2) task.problems.push_back(testing::problem_of(bytes));
+  task.plans = [plans = std::move(plans)](const Problem&) { return plans; };
+  return task;
+}
+
+/// mesh wins below 10000 bytes, two_shot above, the vendor never.
+double crossing(const Plan& plan, Bytes bytes) {
+  const auto size = static_cast<double>(bytes);
+  const double base = plan.variant == "mesh"       ? 1 + size / 1000
+                      : plan.variant == "two_shot" ? 6 + size / 2000
+                                                   : 20 + size / 500;
+  return base * (1 + 0.3 * (plan.blocks - 1));
+}
+
+std::int64_t samples_of(const std::vector<Record>& records, const Plan& plan) {
+  std::int64_t samples = 0;
+  for (const Record& record : records)
+    if (record.plan == plan) samples += static_cast<std::int64_t>(record.samples_us.size());
+  return samples;
+}
+
+TEST(Race, DropsWhatIsSlowerAndKeepsWhatIsNear) {
+  Scripted runner([](const Plan& plan, Bytes) {
+    return plan.blocks == 4 ? 3.0 : plan.blocks == 3 ? 1.1 : plan.blocks == 2 ? 1.001 : 1.0;
+  });
+  Session session(runner, {}, {});
+  Race race(testing::problem_of(64), {mesh_of(1), mesh_of(2), mesh_of(3), mesh_of(4)}, {});
+  EXPECT_EQ(race.next_calls(), 4 * 9);
+  race.step(session);
+  EXPECT_EQ(race.survivors().size(), 3U) << "three times as slow is hopeless";
+  while (!race.finished()) race.step(session);
+  const auto survivors = race.survivors();
+  EXPECT_EQ(std::set<Plan>(survivors.begin(), survivors.end()), (std::set<Plan>{mesh_of(1), mesh_of(2)}));
+  EXPECT_LT(race.rung(), 6) << "a tie ends the race early";
+}
+
+TEST(Race, TheBestIsHardlyEverDropped) {
+  int kept = 0;
+  constexpr int races = 60;
+  for (int seed = 0; seed < races; ++seed) {
+    Scripted runner([&](const Plan& plan, Bytes) { return 1 + 0.03 * ((plan.blocks + seed) % 8); }, 0.08);
+    Session session(runner, {}, {});
+    std::vector<Plan> plans;
+    for (int blocks = 1; blocks <= 8; ++blocks) plans.push_back(mesh_of(blocks));
+    Race race(testing::problem_of(64), plans, {});
+    while (!race.finished()) race.step(session);
+    const auto survivors = race.survivors();
+    kept += std::ranges::any_of(survivors, [&](const Plan& plan) { return (plan.blocks + seed) % 8 == 0; }) ? 1 : 0;
+  }
+  EXPECT_GE(kept, races * 95 / 100);
+}
+
+TEST(Race, APlanThatFailsIsOutAndRecorded) {
+  Scripted runner([](const Plan&, Bytes) { return 1.0; });
+  runner.fails = [](const Plan& plan) { return plan == two_shot; };
+  Session session(runner, {}, {});
+  Race race(testing::problem_of(64), {mesh, two_shot}, {});
+  race.step(session);
+  EXPECT_EQ(race.survivors(), std::vector<Plan>{mesh});
+  EXPECT_TRUE(race.finished());
+  EXPECT_EQ(std::ranges::count(session.records(), CellStatus::timed_out, &Record::status), 1);
+  Race none(testing::problem_of(64), {two_shot}, {});
+  none.step(session);
+  EXPECT_TRUE(none.finished());
+}
+
+TEST(Session, RecordsCarryLaunchBlockStageAndConvergence) {
+  Scripted runner([](const Plan&, Bytes) { return 1.0; });
+  std::vector<Record> journal;
+  Session session(runner, {.launch = "L", .mode = Mode::throughput, .cache = CacheState::hot},
+                  [&](const Record& record) { journal.push_back(record); });
+  const std::vector<Plan> plans{mesh, vendor};
+  for (int round = 0; round < 10; ++round) session.round(testing::problem_of(64), plans, 3, Stage::confirm);
+  ASSERT_EQ(journal.size(), 20U);
+  EXPECT_EQ(journal, session.records());
+  EXPECT_EQ(journal.back().block, 9);
+  EXPECT_EQ(journal.back().launch, "L");
+  EXPECT_EQ(journal.back().stage, Stage::confirm);
+  EXPECT_EQ(journal.back().mode, Mode::throughput);
+  EXPECT_FALSE(journal.front().converged) << "three samples";
+  EXPECT_TRUE(journal.back().converged);
+  EXPECT_EQ(session.samples(), 60);
+}
+
+TEST(Session, ExpectsTimesFromTheNearestSize) {
+  Scripted runner([](const Plan&, Bytes bytes) { return static_cast<double>(bytes); });
+  Session session(runner, {.budget_s = 1}, {});
+  EXPECT_EQ(session.expected_s(testing::problem_of(64), 10), 0) << "no idea yet";
+  const std::vector<Plan> plans{mesh};
+  session.round(testing::problem_of(1000), plans, 10, Stage::search);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(1000), 10), 0.01, 0.001);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(4000), 10), 0.04, 0.004) << "in proportion at most";
+  EXPECT_NEAR(session.expected_s(testing::problem_of(8), 10), 0.01, 0.001) << "smaller may be no faster";
+  Problem other = testing::problem_of(1000);
+  other.dtype = DType::f64, other.count = 125;
+  EXPECT_NEAR(session.expected_s(other, 10), 0.01, 0.001) << "another kind is better than no idea";
+  EXPECT_TRUE(session.fits(testing::problem_of(1000), 100, 0.5));
+  EXPECT_FALSE(session.fits(testing::problem_of(1000), 600, 0.5));
+}
+
+TEST(Search, FindsTheCrossoverWithinAQuarter) {
+  Scripted runner(crossing);
+  Session session(runner, {.launch = "L"}, {});
+  const Task task = task_of({vendor, mesh, two_shot, mesh_of(2), {.variant = "two_shot", .blocks = 2}});
+  search(std::span(&task, 1), testing::facts, {}, session);
+  const auto tuned = tune(session.records(), testing::facts, {}, nullptr);
+  ASSERT_EQ(tuned.at(0).rules.size(), 2U);
+  EXPECT_EQ(tuned[0].rules[0].rule.plan, mesh);
+  EXPECT_EQ(tuned[0].rules[1].rule.plan, two_shot);
+  EXPECT_NEAR(std::log(static_cast<double>(tuned[0].rules[1].rule.min_bytes)), std::log(10000), 0.12);
+  const auto& decisions = tuned[0].decisions;
+  for (std::size_t i = 1; i < decisions.size(); ++i)
+    if (decisions[i].chosen != decisions[i - 1].chosen) {
+      EXPECT_LE(static_cast<double>(decisions[i].bytes) / static_cast<double>(decisions[i - 1].bytes), 1.26);
+    }
+}
+
+TEST(Search, SpendsFarLessOnLosersThanOnWinners) {
+  Scripted runner(crossing);
+  Session session(runner, {.launch = "L"}, {});
+  const Task task = task_of({vendor, mesh, mesh_of(8), two_shot});
+  search(std::span(&task, 1), testing::facts, {}, session);
+  EXPECT_LT(4 * samples_of(session.records(), mesh_of(8)), samples_of(session.records(), mesh));
+}
+
+TEST(Search, WinnerRunnerUpAndVendorAreMeasuredAfreshEverywhere) {
+  Scripted runner(crossing);
+  Session session(runner, {.launch = "L"}, {});
+  const Task task = task_of({vendor, mesh, two_shot});
+  search(std::span(&task, 1), testing::facts, {}, session);
+  for (const Problem& problem : task.problems) {
+    std::map<Plan, int> fresh;
+    std::set<Plan> raced;
+    for (const Record& record : session.records()) {
+      if (record.problem == problem && record.stage == Stage::confirm) ++fresh[record.plan];
+      if (record.problem == problem && record.stage == Stage::search) raced.insert(record.plan);
+    }
+    EXPECT_EQ(fresh.size(), raced.size()) << "at most three here: " << problem.bytes();
+    EXPECT_TRUE(fresh.contains(vendor) && (fresh.contains(mesh) || fresh.contains(two_shot)));
+    for (const auto& [plan, rounds] : fresh) EXPECT_GE(rounds, 12) << to_string(plan);
+  }
+}
+
+TEST(Search, ExhaustiveMeasuresEveryCellUntilItConverges) {
+  Scripted runner(crossing, 0.02);
+  Session session(runner, {.launch = "L"}, {});
+  const Task task = task_of({vendor, mesh, mesh_of(8), two_shot}, 64, 4096);
+  search(std::span(&task, 1), testing::facts, {.kind = SearchKind::exhaustive}, session);
+  for (const Problem& problem : task.problems)
+    for (const Plan& plan : task.plans(problem))
+      EXPECT_LE(session.relative_half_width(problem, plan, Stage::search), 0.01);
+}
+
+/// Whatever the budget, measuring ends with it: never much later, and not much earlier while there is noise to fight.
+TEST(Search, ABudgetIsKept) {
+  for (const double budget_s : {0.2, 1.0, 5.0})
+    for (const SearchKind kind : {SearchKind::racing, SearchKind::exhaustive}) {
+      Scripted runner(crossing, 0.3, 2e-6);
+      Session session(runner, {.launch = "L", .budget_s = budget_s}, {});
+      const Task task = task_of({vendor, mesh, two_shot, mesh_of(2), mesh_of(4)}, 64, 1 << 22);
+      search(std::span(&task, 1), testing::facts, {.kind = kind}, session);
+      EXPECT_LE(session.elapsed_s(), 1.05 * budget_s) << budget_s;
+      if (kind == SearchKind::racing) {
+        EXPECT_GE(session.elapsed_s(), 0.95 * budget_s) << budget_s;
+      }
+    }
+}
+
+/// A budget that is far too small still covers the sizes from one end to the other.
+TEST(Search, AShortBudgetLeavesNoEndUntouched) {
+  Scripted runner([](const Plan& plan, Bytes) { return plan.variant == "vendor" ? 2.0 : 1.0; }, 0.01);
+  const Task task = task_of({vendor, mesh, two_shot, mesh_of(2)}, 64, 1 << 24);
+  Session session(runner, {.launch = "L", .budget_s = 400 * 1.3e-6}, {});
+  search(std::span(&task, 1), testing::facts, {}, session);
+  Bytes smallest = 1 << 30, largest = 0;
+  for (const Record& record : session.records())
+    smallest = std::min(smallest, record.problem.bytes()), largest = std::max(largest, record.problem.bytes());
+  EXPECT_LE(smallest, 4096);
+  EXPECT_GE(largest, 1 << 18);
+  EXPECT_EQ(tune(session.records(), testing::facts, {}, nullptr).at(0).rules.front().rule.plan, mesh);
+}
+
+TEST(Replay, PlaysAJournalRoundByRound) {
+  testing::Journalist journal;
+  journal.rounds = 2;
+  journal.measure(64, {{vendor, 2}, {mesh, 1}});
+  ReplayRunner replay(journal.records, 1e-6);
+  const std::vector<Plan> plans{mesh, two_shot, vendor};
+  const auto first = replay.round(testing::problem_of(64), plans, 2);
+  EXPECT_EQ(first[0].samples_us,
+            (std::vector<double>{journal.records[1].samples_us[0], journal.records[1].samples_us[1]}));
+  EXPECT_EQ(first[1].status, CellStatus::unsupported);
+  EXPECT_EQ(first[2].samples_us.size(), 2U);
+  EXPECT_NEAR(replay.now_s(), 6e-6 + 4e-6, 2e-7);
+  (void)replay.round(testing::problem_of(64), plans, 2);
+  EXPECT_EQ(replay.round(testing::problem_of(64), plans, 2)[0].samples_us, first[0].samples_us)
+      << "from the start again";
+}
+
+/// A search on a replayed exhaustive journal finds what the journal itself says.
+TEST(Replay, ASearchOnAJournalAgreesWithTheJournal) {
+  Scripted runner(crossing);
+  Session whole(runner, {.launch = "L"}, {});
+  const Task task = task_of({vendor, mesh, two_shot}, 64, 1 << 18);
+  search(std::span(&task, 1), testing::facts, {.kind = SearchKind::exhaustive}, whole);
+  ReplayRunner replay(whole.records());
+  Session again(replay, {.launch = "R"}, {});
+  search(std::span(&task, 1), testing::facts, {}, again);
+  const auto from_all = tune(whole.records(), testing::facts, {}, nullptr);
+  const auto from_replay = tune(again.records(), testing::facts, {}, nullptr);
+  ASSERT_EQ(from_all[0].rules.size(), from_replay[0].rules.size());
+  for (std::size_t i = 0; i < from_all[0].rules.size(); ++i)
+    EXPECT_EQ(from_all[0].rules[i].rule.plan, from_replay[0].rules[i].rule.plan);
+}
+
+TEST(Resized, KeepsWholeElementsAndRows) {
+  const Problem flat{.dtype = DType::f64, .count = 100, .ranks = 2};
+  EXPECT_EQ(resized(flat, 81).count, 10);
+  EXPECT_EQ(resized(flat, 0).count, 1);
+  const Problem fused{.collective = Collective::reduce_scatter_rms_norm,
+                      .dtype = DType::bf16,
+                      .count = 64 * 128,
+                      .rows = 64,
+                      .cols = 128,
+                      .ranks = 2};
+  const Problem half = resized(fused, fused.bytes() / 2 + 17);
+  EXPECT_EQ(half.rows, 32);
+  EXPECT_EQ(half.count, 32 * 128);
+  EXPECT_EQ(resized(fused, 1).rows, 1);
+}
+
+TEST(Plausible, DropsWhatCannotWinOnAnyMachineOnly) {
+  const Plan cheap{.variant = "cheap"}, costly{.variant = "costly"}, steps{.variant = "many_steps"},
+      traffic{.variant = "much_traffic"};
+  const CostOf cost = [](const Plan& plan, int, Bytes) -> std::optional<Cost> {
+    if (plan.variant == "vendor") return std::nullopt;
+    return Cost{.peer_reads = plan.variant == "costly" || plan.variant == "much_traffic" ? 300 : 100,
+                .rounds = plan.variant == "costly" || plan.variant == "many_steps" ? 12 : 2};
+  };
+  EXPECT_EQ(plausible(testing::problem_of(64), {vendor, cheap, costly, steps, traffic}, cost),
+            (std::vector<Plan>{vendor, cheap, steps, traffic}));
+}
+
+TEST(VariantFacts, ComeFromTheBuildsOwnList) {
+  EXPECT_EQ(facts_of_variant(vendor)->numerics, Numerics::vendor);
+  EXPECT_EQ(facts_of_variant({.variant = "vendor:openmpi/ring"})->numerics, Numerics::vendor);
+  EXPECT_EQ(facts_of_variant(mesh)->numerics, Numerics::rank_order);
+  EXPECT_EQ(facts_of_variant({.variant = "ring"})->numerics, Numerics::per_hop);
+  EXPECT_FALSE(facts_of_variant({.variant = "no_such"}));
+  EXPECT_LT(facts_of_variant(mesh)->complexity, facts_of_variant(two_shot)->complexity);
+  EXPECT_LT(facts_of_variant({.variant = "ring"})->complexity,
+            facts_of_variant({.variant = "ring", .chunk_bytes = 4096})->complexity);
+  EXPECT_FALSE(cost_of_variant(vendor, 2, 64));
+  EXPECT_GT(cost_of_variant(mesh, 2, 64)->peer_reads, 0);
+}
+
+}  // namespace
+}  // namespace attune::tuner
