@@ -23,5 +23,6 @@ struct Command {
 [[nodiscard]] Command make_info_command();
 [[nodiscard]] Command make_cost_command();
 [[nodiscard]] Command make_tune_command();
+[[nodiscard]] Command make_verify_command();
 
 }  // namespace attune::driver

@@ -1,0 +1,193 @@
+#include "src/bench_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "src/validate_data.h"
+#include "tuner/statistics.h"
+
+namespace attune::driver {
+
+namespace {
+constexpr double confidence = 0.99;
+constexpr std::size_t enough_pairs = 8;  // below, no interval of this confidence exists
+constexpr int attempts_per_pair = 4;     // refused samples are taken again this many times at most
+constexpr std::uint64_t seed = 1;
+
+/// How many elements are wrong, once it is known that some are: every rank's input is made again and reduced in fp64,
+/// which exact data survives.
+Index count_wrong(const Problem& problem, const void* out, int call) {
+  std::vector<std::vector<std::byte>> inputs(static_cast<std::size_t>(problem.ranks));
+  for (std::size_t r = 0; r < inputs.size(); ++r) {
+    inputs[r].resize(static_cast<std::size_t>(problem.bytes()));
+    TestData(problem, DataKind::exact, static_cast<int>(r), seed).fill_input(inputs[r].data(), call);
+  }
+  Index wrong = 0;
+  for (Index i = 0; i < problem.count; ++i) {
+    Reduction reduction(problem);
+    for (const auto& input : inputs) reduction.add(element_at(input.data(), i, problem.dtype));
+    wrong += reduction.finish(0) != element_at(out, i, problem.dtype);
+  }
+  return std::max<Index>(wrong, 1);
+}
+}  // namespace
+
+double algorithm_bandwidth(Bytes bytes, double time_us) {
+  return time_us > 0 ? static_cast<double>(bytes) / 1e3 / time_us : 0;
+}
+double bus_bandwidth(Bytes bytes, double time_us, int ranks) {
+  return algorithm_bandwidth(bytes, time_us) * 2 * (ranks - 1) / ranks;
+}
+
+void BenchRunner::Calls::run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) {
+  if (!by_table) return Executor::run(comm, problem, plan, operands);
+  comm.allreduce(operands.in, operands.out, problem.count, problem.dtype, problem.op, operands.epilogue);
+}
+
+void BenchRunner::call(const Problem& problem, const Plan& plan, const Operands& operands) {
+  calls_.run(team_.comm(), problem, plan, operands);
+}
+
+double BenchRunner::over_ranks(double mine) {
+  const auto all = team_.meeting().exchange(mine);
+  switch (request_.flags.average) {
+    case 0:
+      return all.front();
+    case 2:
+      return *std::min_element(all.begin(), all.end());
+    case 3:
+      return *std::max_element(all.begin(), all.end());
+    default:
+      return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  }
+}
+
+double BenchRunner::back_to_back(const Problem& problem, const Plan& plan) {
+  const auto& flags = request_.flags;
+  const Operands operands = team_.operands(problem, 0);
+  calls_.by_table = request_.by_table;
+  for (int i = 0; i < flags.warm_up; ++i) call(problem, plan, operands);
+  team_.meeting().barrier();
+  const std::int64_t start = now_ns();
+  for (int i = 0; i < flags.iters; ++i) {
+    for (int k = 0; k < flags.aggregated; ++k) call(problem, plan, operands);
+    if (flags.blocking == 1) team_.meeting().barrier();
+  }
+  const auto spent = static_cast<double>(now_ns() - start);
+  return over_ranks(spent / 1e3 / flags.iters / flags.aggregated);
+}
+
+double BenchRunner::isolated_call(Measurer& measurer, const Problem& problem, const Plan& plan, bool by_table,
+                                  bool& good) {
+  calls_.by_table = by_table;
+  const auto block = measurer.block(problem, plan, 0, 1);
+  if (block.status != tuner::CellStatus::ok)
+    throw Error(block.status == tuner::CellStatus::timed_out ? Status::timeout : Status::internal, block.reason);
+  good = good && !block.accepted_us.empty();
+  return block.accepted_us.empty() ? block.refused_us.front() : block.accepted_us.front();
+}
+
+/// Pairs in random order (the same on all ranks); a pair with a refused sample counts only if there are too few others.
+void BenchRunner::isolated(const Problem& problem, BenchHalf& half) {
+  const Plan vendor;
+  std::mt19937 random(12345);
+  std::vector<double> ours, theirs, all_ours, all_theirs;
+  const int pairs = request_.flags.iters;
+  const bool paired = request_.against_vendor;
+  Measurer measurer(team_, calls_, {tuner::Mode::latency, request_.cache, 1});
+  for (int i = -request_.flags.warm_up; i < pairs * attempts_per_pair; ++i) {
+    if (static_cast<int>(ours.size()) == pairs) break;
+    bool good = true;
+    double mine = 0, vendors = 0;
+    const bool vendor_first = paired && random() % 2 == 0;
+    if (vendor_first) vendors = isolated_call(measurer, problem, vendor, false, good);
+    mine = isolated_call(measurer, problem, half.plan, request_.by_table, good);
+    if (paired && !vendor_first) vendors = isolated_call(measurer, problem, vendor, false, good);
+    if (i < 0) continue;
+    if (good) ours.push_back(mine), theirs.push_back(vendors);
+    all_ours.push_back(mine), all_theirs.push_back(vendors);
+  }
+  if (ours.size() < std::min(enough_pairs, static_cast<std::size_t>(pairs))) {
+    ours = all_ours;
+    theirs = all_theirs;
+  }
+  half.time_us = tuner::median(ours);
+  if (!paired) return;
+  const auto shift = tuner::hodges_lehmann(tuner::log_ratios(theirs, ours), confidence);
+  half.ratio = BenchRatio{.median = std::exp(shift.shift), .vendor_us = tuner::median(theirs)};
+  if (shift.interval) {
+    half.ratio->low = std::exp(shift.interval->low);
+    half.ratio->high = std::exp(shift.interval->high);
+  }
+}
+
+/// Calls with data of which every bit of the result is known, apart from the timed ones.
+void BenchRunner::check(const Problem& problem, BenchHalf& half) {
+  TestData data(problem, DataKind::exact, team_.rank(), seed);
+  const Operands operands = team_.operands(problem, 0);
+  calls_.by_table = request_.by_table;
+  struct Verdict {
+    Index wrong = 0;
+    std::array<char, 200> first{};
+  } mine;
+  for (int i = 0; i < request_.flags.check; ++i) {
+    if (problem.placement == Placement::out_of_place)
+      std::memset(operands.out, 0xFF, static_cast<std::size_t>(problem.bytes()));
+    data.fill_input(operands.in, i);
+    team_.meeting().barrier();
+    call(problem, half.plan, operands);
+    const auto fault = data.check_exact(operands.out, i);
+    if (!fault) continue;
+    mine.wrong += count_wrong(problem, operands.out, i);
+    if (mine.first.front() == '\0') to_string(*fault, team_.rank()).copy(mine.first.data(), mine.first.size() - 1);
+  }
+  half.wrong = 0;
+  for (const Verdict& verdict : team_.meeting().exchange(mine)) {
+    half.wrong += verdict.wrong;
+    if (half.first_wrong.empty()) half.first_wrong = verdict.first.data();
+  }
+}
+
+BenchHalf BenchRunner::half(const Problem& problem) {
+  BenchHalf half;
+  half.plan = request_.plan;
+  half.answered = "by hand";
+  if (request_.by_table) {
+    const Answer answer = team_.comm().find(problem);
+    half.plan = answer.plan();
+    half.answered = explain(answer, key_of(problem, request_.numerics));
+  }
+  if (const std::string reason = calls_.why_not(team_.comm(), problem, half.plan); !reason.empty())
+    throw Error(Status::unsupported, "bench: " + half.plan.variant + " cannot run this: " + reason,
+                "choose another variant or size");
+  if (problem.count > 0)
+    TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(team_.operands(problem, 0).in, 0);
+  if (request_.isolated())
+    isolated(problem, half);
+  else
+    half.time_us = back_to_back(problem, half.plan);
+  if (request_.flags.check > 0) check(problem, half);
+  return half;
+}
+
+BenchRow BenchRunner::row(DType dtype, Op op, Bytes bytes) {
+  BenchRow row{.dtype = dtype, .op = op, .bytes = bytes};
+  Problem problem;
+  problem.dtype = dtype;
+  problem.op = op;
+  problem.count = bytes / size_of(dtype);
+  problem.ranks = team_.size();
+  problem.memory = request_.memory;
+  if (const std::string reason = team_.no_room(problem); !reason.empty())
+    throw Error(Status::device, "bench: " + reason, "use a smaller -e");
+  for (const Placement placement : all_of<Placement>()) {
+    problem.placement = placement;
+    row.half[static_cast<std::size_t>(placement)] = half(problem);
+  }
+  return row;
+}
+
+}  // namespace attune::driver

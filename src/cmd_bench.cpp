@@ -1,0 +1,123 @@
+/// attune bench: nccl-tests' way of measuring an allreduce, for the tuned choice or a variant by hand.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/hardware.h"
+#include "runtime/mpi_bootstrap.h"
+#include "src/bench_print.h"
+#include "src/command.h"
+#include "src/machine.h"
+#include "src/mpi_session.h"
+#include "src/units.h"
+
+namespace attune::driver {
+
+namespace {
+
+/// Where all ranks run, in rank order. Collective.
+std::vector<BenchRank> gather_ranks(Meeting& meeting) {
+  struct Mine {
+    int pid = 0;
+    std::array<char, 64> host{};
+    std::array<char, 300> device{};
+  } mine;
+  mine.pid = ::getpid();
+  ::gethostname(mine.host.data(), mine.host.size() - 1);
+  const std::string device = host_hardware().name + ", CPUs " + allowed_cpus();
+  device.copy(mine.device.data(), mine.device.size() - 1);
+  std::vector<BenchRank> ranks;
+  for (const Mine& one : meeting.exchange(mine))
+    ranks.push_back({static_cast<int>(ranks.size()), one.pid, one.host.data(), one.device.data()});
+  return ranks;
+}
+
+std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
+  Options options;
+  options.table = request.flags.table;
+  options.strict = request.flags.strict;
+  options.numerics = request.numerics;
+  if (request.flags.timeout_s > 0) options.timeout_s = request.flags.timeout_s;
+  const Bytes room = std::max<Bytes>(request.max_bytes, 64);
+  TeamRequest team;
+  team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : 30;
+  (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
+  require_one_node(MPI_COMM_WORLD);
+  return std::make_unique<SweepTeam>(
+      std::make_unique<MpiBootstrap>(MPI_COMM_WORLD),
+      [options](double) { return std::make_unique<Communicator>(MPI_COMM_WORLD, options); }, team);
+}
+
+void tell_notes(const MpiSession& session, Communicator& comm) {
+  if (session.rank() != 0) return;
+  if (session.size() == 1)
+    fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
+  if (comm.oversubscribed())
+    fmt::print(stderr, "attune: note: more ranks than cores: the times are not those of this hardware\n");
+  if (!comm.table_warning().empty()) fmt::print(stderr, "attune: warning: {}\n", comm.table_warning());
+}
+
+void tell_wrong(const BenchRow& row) {
+  for (const Placement placement : all_of<Placement>()) {
+    const auto& half = row.half[static_cast<std::size_t>(placement)];
+    if (half.wrong > 0)
+      fmt::print(stderr, "attune: wrong: {} {} {} bytes {}, {}: {}\n", name_of(row.dtype), name_of(row.op), row.bytes,
+                 name_of(placement), to_string(half.plan), half.first_wrong);
+  }
+}
+
+/// One pass over all dtypes, ops and sizes; rows are printed as they come. Collective.
+std::vector<BenchRow> one_cycle(SweepTeam& team, const BenchRequest& request) {
+  BenchRunner runner(team, request);
+  std::vector<BenchRow> rows;
+  for (const DType dtype : request.dtypes)
+    for (const Op op : request.ops)
+      for (const Bytes bytes : ladder(request, size_of(dtype))) {
+        rows.push_back(runner.row(dtype, op, bytes));
+        if (team.rank() != 0) continue;
+        print_bench_row(request, rows.back(), team.size());
+        tell_wrong(rows.back());
+      }
+  return rows;
+}
+
+Status bench(MpiSession& session, const BenchRequest& request) {
+  const bool speaks = session.rank() == 0;
+  const bool writes = speaks && !request.flags.output.empty();
+  if (writes) require_writable(request.flags.output);
+  const auto team = make_team(request);
+  const auto ranks = gather_ranks(team->meeting());
+  const std::string started = time_now(), table = team->comm().table_path();
+  tell_notes(session, team->comm());
+  if (speaks) print_bench_header(request, ranks, table);
+  std::vector<BenchRow> rows;
+  for (int cycle = 0; request.flags.cycles == 0 || cycle < request.flags.cycles; ++cycle) {
+    auto more = one_cycle(*team, request);
+    if (request.flags.cycles == 0) continue;  // for ever: nothing is kept
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  const BenchTotals totals = totals_of(rows, team->size());
+  if (speaks) print_bench_footer(request, rows, totals);
+  if (writes) {
+    const auto name = write_bench_json(request.flags.output, request, ranks, rows, totals, table, started);
+    fmt::print(stderr, "attune: wrote {}\n", name);
+  }
+  return totals.wrong > 0 || totals.too_slow() ? Status::wrong : Status::success;
+}
+
+}  // namespace
+
+Command make_bench_command() {
+  auto flags = std::make_shared<BenchFlags>();
+  return {.name = "bench",
+          .help = "Measure with nccl-tests' flags and columns: the tuned choice, or a variant by hand",
+          .options = [flags](CLI::App& app) { declare_bench_flags(app, *flags); },
+          .run =
+              [flags] {
+                const BenchRequest request = understand(*flags);
+                return with_mpi([&request](MpiSession& session) { return bench(session, request); });
+              }};
+}
+
+}  // namespace attune::driver
