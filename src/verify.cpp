@@ -15,11 +15,17 @@ namespace attune::driver {
 namespace {
 constexpr double confidence = 0.99;
 constexpr int attempts_per_round = 3;
+constexpr int enough_rounds = 16;  // 8 for each half: below, no interval of this confidence exists
 
-/// The times of all plans at one size; [plan][round], rounds in which every plan was accepted.
+/// The times of all plans at one size; [plan][round].
 struct Rounds {
   std::vector<Plan> plans{};
   std::vector<std::vector<double>> times{};
+  bool noisy = false;  ///< Too few rounds in which every call was undisturbed: the disturbed ones count, too.
+};
+struct Round {
+  std::vector<double> times{};
+  bool good = true;
 };
 
 /// The tuned plan first, then the vendor, then every other plan that may answer in this numerics class.
@@ -39,38 +45,38 @@ std::vector<Plan> plans_for(const Communicator& comm, const Executor& executor, 
   return plans;
 }
 
-/// One call of every plan, in an order that is drawn anew (the same on all ranks). Empty if one was refused.
-std::vector<double> one_round(Measurer& measurer, const Problem& problem, const std::vector<Plan>& plans,
-                              std::mt19937_64& random) {
+/// One call of every plan, in an order that is drawn anew (the same on all ranks).
+Round one_round(Measurer& measurer, const Problem& problem, const std::vector<Plan>& plans, std::mt19937_64& random) {
   std::vector<std::size_t> order(plans.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
-  std::vector<double> times(plans.size());
-  bool good = true;
+  Round round{.times = std::vector<double>(plans.size())};
   for (const std::size_t i : order) {
     const auto block = measurer.block(problem, plans[i], 0, 1);
     if (block.status != tuner::CellStatus::ok)
       throw Error(block.status == tuner::CellStatus::timed_out ? Status::timeout : Status::internal, block.reason);
-    good = good && !block.accepted_us.empty();
-    times[i] = block.accepted_us.empty() ? block.refused_us.front() : block.accepted_us.front();
+    round.good = round.good && !block.accepted_us.empty();
+    round.times[i] = block.accepted_us.empty() ? block.refused_us.front() : block.accepted_us.front();
   }
-  return good ? times : std::vector<double>{};
+  return round;
 }
 
 Rounds measure(Measurer& measurer, const Problem& problem, std::vector<Plan> plans, int rounds,
                std::mt19937_64& random) {
-  Rounds result{.plans = std::move(plans), .times = {}};
-  result.times.resize(result.plans.size());
-  (void)one_round(measurer, problem, result.plans, random);  // warms up
+  Rounds good{.plans = std::move(plans)};
+  good.times.resize(good.plans.size());
+  Rounds all = good;
+  (void)one_round(measurer, problem, good.plans, random);  // warms up
   for (int attempt = 0; attempt < rounds * attempts_per_round; ++attempt) {
-    if (static_cast<int>(result.times.front().size()) == rounds) break;
-    const auto times = one_round(measurer, problem, result.plans, random);
-    for (std::size_t i = 0; i < times.size(); ++i) result.times[i].push_back(times[i]);
+    if (static_cast<int>(good.times.front().size()) == rounds) break;
+    const Round round = one_round(measurer, problem, good.plans, random);
+    for (std::size_t i = 0; i < round.times.size(); ++i) {
+      all.times[i].push_back(round.times[i]);
+      if (round.good) good.times[i].push_back(round.times[i]);
+    }
   }
-  if (result.times.front().empty())
-    throw Error(Status::internal, fmt::format("verify: no undisturbed calls at {} bytes", problem.bytes()),
-                "measure on an idle machine");
-  return result;
+  all.noisy = true;
+  return static_cast<int>(good.times.front().size()) >= std::min(rounds, enough_rounds) ? good : all;
 }
 
 /// Every second sample, from `first` on.
@@ -92,7 +98,7 @@ VerifyRatio ratio_of(const std::vector<double>& a, const std::vector<double>& b)
 
 /// The smallest of many noisy medians is too small: one half of the rounds chooses the best plan, the other times it.
 VerifyPoint judge(const Problem& problem, const Rounds& rounds) {
-  VerifyPoint point{.problem = problem, .tuned = rounds.plans.front()};
+  VerifyPoint point{.problem = problem, .tuned = rounds.plans.front(), .noisy = rounds.noisy};
   std::size_t best = 0, vendor = 0;
   std::vector<double> medians;
   for (std::size_t i = 0; i < rounds.plans.size(); ++i) {
@@ -184,7 +190,8 @@ Json to_json(const std::vector<VerifyPoint>& points, const std::string& table) {
                               {"best_us", point.best_us},
                               {"vendor_us", point.vendor_us},
                               {"regret", json_of(point.regret)},
-                              {"gain", json_of(point.gain)}});
+                              {"gain", json_of(point.gain)},
+                              {"noisy", point.noisy}});
   return json;
 }
 
@@ -192,10 +199,10 @@ std::string to_text(const std::vector<VerifyPoint>& points) {
   std::string text = fmt::format("{:>10} {:>6}  {:>10} {:>10} {:>10}  {:<24} {:<24} tuned, and best if another\n",
                                  "bytes", "dtype", "tuned us", "best us", "vendor us", "tuned/best", "vendor/tuned");
   for (const auto& point : points)
-    text += fmt::format("{:>10} {:>6}  {:>10.2f} {:>10.2f} {:>10.2f}  {:<24} {:<24} {}{}\n", point.problem.bytes(),
+    text += fmt::format("{:>10} {:>6}  {:>10.2f} {:>10.2f} {:>10.2f}  {:<24} {:<24} {}{}{}\n", point.problem.bytes(),
                         name_of(point.problem.dtype), point.tuned_us, point.best_us, point.vendor_us,
                         text_of(point.regret), text_of(point.gain), to_string(point.tuned),
-                        point.best == point.tuned ? "" : "; " + to_string(point.best));
+                        point.best == point.tuned ? "" : "; " + to_string(point.best), point.noisy ? " (noisy)" : "");
   const VerifySummary summary = summary_of(points);
   return text + fmt::format(
                     "regret: geometric mean {:.2f} %, worst {:.2f} %; gain over the vendor: geometric mean "

@@ -35,6 +35,7 @@ struct VerifyPoint {
   double tuned_us = 0, best_us = 0, vendor_us = 0;
   VerifyRatio regret{};  ///< tuned / best; 1 = the tuned plan is the best.
   VerifyRatio gain{};    ///< vendor / tuned.
+  bool noisy = false;    ///< Too few undisturbed calls: measure on an idle machine.
 };
 
 /// Sizes drawn evenly in the logarithm, whole elements, none a power of two (those are what tables are tuned on).
