@@ -123,7 +123,7 @@ void read_variants(const JsonObject& object, std::vector<std::string>& variants)
   read_list(object, "variants", variants, [](const Json& json, const std::string& pointer) {
     if (!json.is_string()) refuse(pointer, "expected a text, got " + json.dump());
     auto name = json.get<std::string>();
-    if (find_variant(name) == nullptr) refuse(pointer, "unknown variant " + with_suggestion(name, variant_names()));
+    if (find_variant(name) == nullptr) refuse(pointer, "unknown variant " + with_suggestion(name, all_variant_names()));
     try {
       if (name.starts_with("vendor:")) (void)host::parse_vendor_choice(name);
     } catch (const Error& fault) {

@@ -94,7 +94,7 @@ Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
   ++call_;
   Operands operands = team_.operands(problem, options_.cache == tuner::CacheState::rotating ? call_ : 0);
   operands.epilogue.kind = problem.epilogue;
-  operands.epilogue.operand = operands.in;
+  if (problem.epilogue != EpilogueKind::none) operands.epilogue.operand = operands.in;
   operands.epilogue.cols = std::max<Index>(1, problem.cols);
   if (options_.cache != tuner::CacheState::hot) rewrite(problem, operands);
   const int calls = options_.mode == tuner::Mode::throughput ? options_.calls_per_sample : 1;

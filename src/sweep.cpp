@@ -96,6 +96,7 @@ TeamRequest team_request(const SweepConfig& config) {
   request.timeout_s = config.timeout_s;
   request.registered_bytes = largest_message(config, Memory::registered);
   request.staged_bytes = largest_message(config, Memory::staged);
+  for (const Collective collective : config.collectives) request.fused = request.fused || is_fused(collective);
   const long cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);
   if (config.cache == tuner::CacheState::rotating) request.spread = 2 * cache;
   return request;

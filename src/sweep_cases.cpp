@@ -98,6 +98,8 @@ std::vector<CaseGroup> groups_of(const SweepConfig& config, int ranks) {
 
 std::vector<Plan> plans_of(const SweepConfig& config, const Problem& problem, int cores) {
   std::vector<std::string> names = config.variants;
+  const bool fused = is_fused(problem.collective);  // such a kernel is the only one of its collective
+  if (fused) names = {std::string(name_of(problem.collective))};
   if (names.empty())
     for (const auto& info : variant_table) names.emplace_back(info.name);
   if (std::find(names.begin(), names.end(), "vendor") == names.end()) names.emplace_back("vendor");

@@ -4,9 +4,28 @@
 
 namespace attune::driver {
 
+Span output_of(const Problem& problem, int rank) {
+  if (problem.collective != Collective::reduce_scatter_rms_norm) return {0, problem.count};
+  const Span rows = rows_of(problem.rows, rank, problem.ranks);
+  return {rows.first * problem.cols, rows.count * problem.cols};
+}
+
+namespace {
+std::string why_not_fused(const Problem& problem, const Plan& plan) {
+  const bool known = problem.dtype == DType::f32 || problem.dtype == DType::f16 || problem.dtype == DType::bf16;
+  if (!known) return "the fused kernels take f32, f16 and bf16";
+  if (problem.op != Op::sum) return "the fused kernels sum";
+  if (problem.placement == Placement::in_place) return "measured out of place only";
+  const bool adds = problem.epilogue == EpilogueKind::residual && problem.collective == Collective::allreduce_rms_norm;
+  if (problem.epilogue != EpilogueKind::none && !adds) return "has no such epilogue";
+  if (plan.variant.starts_with("vendor:")) return "the vendor's own choices are for allreduce";
+  return {};
+}
+}  // namespace
+
 std::string Executor::why_not(const Communicator& comm, const Problem& problem, const Plan& plan) const {
   if (problem.collective != Collective::allreduce)
-    return std::string(name_of(problem.collective)) + " is not in this build";
+    if (std::string reason = why_not_fused(problem, plan); !reason.empty()) return reason;
   if (problem.launch_mode == LaunchMode::graph) return "graphs need the cuda device";
   const Traits& traits = variant(plan.variant).traits;
   if (traits.max_bytes > 0 && problem.bytes() > traits.max_bytes)
@@ -15,6 +34,10 @@ std::string Executor::why_not(const Communicator& comm, const Problem& problem, 
 }
 
 void Executor::run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) {
+  if (problem.collective != Collective::allreduce)
+    return comm.fused({problem.collective, operands.in, operands.epilogue.operand, operands.out, operands.normalised,
+                       problem.rows, problem.cols, problem.dtype, operands.norm},
+                      plan);
   comm.allreduce(operands.in, operands.out, problem.count, problem.dtype, problem.op, plan, operands.epilogue);
 }
 

@@ -9,9 +9,14 @@ namespace attune::driver {
 /// What a call works on, on this rank.
 struct Operands {
   void* in = nullptr;
-  void* out = nullptr;  ///< The same as `in` when the problem is in place.
-  EpilogueSpec epilogue;
+  void* out = nullptr;         ///< The same as `in` when the problem is in place.
+  EpilogueSpec epilogue;       ///< Its operand is the residual of the fused kernels, too.
+  void* normalised = nullptr;  ///< Fused kernels only: their second output,
+  RmsNormSpec norm;            ///< and how the rows are normalised.
 };
+
+/// Elements that this rank gets out: all, or its own rows of reduce_scatter_rms_norm.
+[[nodiscard]] Span output_of(const Problem& problem, int rank);
 
 class Executor {
  public:

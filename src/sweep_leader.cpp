@@ -35,6 +35,8 @@ tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::s
   return record;
 }
 
+double wall_s() { return static_cast<double>(now_ns()) * 1e-9; }
+
 /// Validation and rewriting cost grows with the size, and so does one call.
 double weight_of(const Problem& problem, std::size_t plans) {
   return static_cast<double>(plans) * (0.2 + static_cast<double>(problem.bytes()) / (8 << 20));
@@ -87,7 +89,7 @@ SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderO
       runner_(worker, config.seed + static_cast<std::uint64_t>(worker.team().size()),
               [this](const Problem& problem, const Plan& plan) {
                 hooks_.running({problem, plan});
-                const double share = std::min(1.0, (runner_.now_s() - job_start_s_) / job_budget_s_);
+                const double share = std::min(1.0, (wall_s() - job_start_s_) / job_budget_s_);
                 hooks_.progress((done_ + share * job_weight_) / total_, describe(problem) + " " + plan.variant);
               }),
       cores_(static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))) {}
@@ -154,9 +156,9 @@ void SweepLeader::run_jobs() {
   const auto list = jobs();
   total_ = 0;
   for (const Job& job : list) total_ += job.weight;
-  const double start_s = runner_.now_s();
+  const double start_s = wall_s();
   for (const Job& job : list) {
-    const double left_s = options_.budget_s - (runner_.now_s() - start_s);
+    const double left_s = options_.budget_s - (wall_s() - start_s);
     if (options_.budget_s > 0 && left_s <= 0)
       return hooks_.line("the budget is used up; continue with --resume and a larger --budget");
     double cells_s = 0;
@@ -172,7 +174,7 @@ void SweepLeader::run_jobs() {
 void SweepLeader::run_job(const Job& job, double budget_s) {
   job_weight_ = job.weight;
   job_budget_s_ = budget_s;
-  job_start_s_ = runner_.now_s();
+  job_start_s_ = wall_s();
   std::vector<tuner::Record> records;
   const auto sink = [&](const tuner::Record& record) {
     records.push_back(record);
@@ -183,6 +185,8 @@ void SweepLeader::run_job(const Job& job, double budget_s) {
     record_unsupported(problem);
     if (!runnable(problem).empty()) task.problems.push_back(problem);
   }
+  for (const auto& problem : task.problems)
+    for (const Plan& plan : runnable(problem)) runner_.prepare(problem, plan);
   task.plans = [this](const Problem& problem) { return runnable(problem); };
   tuner::SearchOptions options;
   const bool racing = config_.search == Search::racing;
@@ -191,9 +195,10 @@ void SweepLeader::run_job(const Job& job, double budget_s) {
   options.race.calls = 5;
   options.decision.numerics = config_.numerics;
   options.decision.filter = {config_.mode, config_.cache};
+  const double left_s = budget_s - (wall_s() - job_start_s_);  // of this job's share, after validation
   tuner::Session session(runner_,
                          {.launch = options_.launch,
-                          .budget_s = budget_s,
+                          .budget_s = std::max(left_s, 0.1 * budget_s),
                           .precision = config_.precision,
                           .mode = config_.mode,
                           .cache = config_.cache},

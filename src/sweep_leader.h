@@ -23,7 +23,7 @@ struct LeaderHooks {
 
 struct LeaderOptions {
   std::string launch{};              ///< Names this start of the program.
-  double budget_s = 0;             ///< For this team; 0 = none.
+  double budget_s = 0;               ///< For this team; 0 = none.
   std::set<CellName> skip{};         ///< Cells that hung, crashed or were wrong in an earlier launch.
   std::set<std::string> finished{};  ///< Jobs of earlier launches.
 };

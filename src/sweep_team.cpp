@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "dispatch/table.h"
+#include "src/validate_norm.h"
+
 namespace attune::driver {
 
 namespace {
@@ -27,14 +30,15 @@ int usable_cores(int ranks) {
 }
 }  // namespace
 
-MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread)
+MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread, bool fused)
     : comm_(memory == Memory::registered ? &comm : nullptr), capacity_(capacity), spread_(spread) {
   const Bytes bytes = round_up(capacity + guard_bytes) + 2 * page + spread;
-  in_ = make(bytes);
   try {
+    in_ = make(bytes);
     out_ = make(bytes);
+    if (fused) normalised_ = make(bytes);
   } catch (...) {
-    if (comm_ != nullptr) comm_->release(in_);
+    release();
     throw;
   }
 }
@@ -49,11 +53,13 @@ std::byte* MessageBuffers::make(Bytes bytes) {
   return own_.back().get();
 }
 
-MessageBuffers::~MessageBuffers() {
+void MessageBuffers::release() {
   if (comm_ == nullptr) return;
-  comm_->release(out_);
-  comm_->release(in_);
+  for (std::byte* memory : {normalised_, out_, in_})
+    if (memory != nullptr) comm_->release(memory);
 }
+
+MessageBuffers::~MessageBuffers() { release(); }
 
 Operands MessageBuffers::operands(const Problem& problem, int call) const {
   const Bytes stride = round_up(problem.bytes() + guard_bytes) + page;
@@ -62,17 +68,18 @@ Operands MessageBuffers::operands(const Problem& problem, int call) const {
   Operands operands;
   operands.in = in_ + at;
   operands.out = problem.placement == Placement::in_place ? in_ + at : out_ + at;
+  if (is_fused(problem.collective)) operands.normalised = normalised_ + at;
   return operands;
 }
 
-void MessageBuffers::write_guards(const Operands& operands, Bytes bytes) {
-  auto* out = static_cast<std::byte*>(operands.out);
+void MessageBuffers::write_guards(void* output, Bytes bytes) {
+  auto* out = static_cast<std::byte*>(output);
   std::memset(out - guard_bytes, guard_value, guard_bytes);
   std::memset(out + bytes, guard_value, guard_bytes);
 }
 
-std::string MessageBuffers::broken_guard(const Operands& operands, Bytes bytes) {
-  const auto* out = static_cast<const std::byte*>(operands.out);
+std::string MessageBuffers::broken_guard(const void* output, Bytes bytes) {
+  const auto* out = static_cast<const std::byte*>(output);
   for (Bytes i = 0; i < guard_bytes; ++i) {
     if (out[-1 - i] != std::byte{guard_value}) return fmt::format("byte {} before the output was overwritten", i + 1);
     if (out[bytes + i] != std::byte{guard_value}) return fmt::format("byte {} behind the output was overwritten", i);
@@ -103,7 +110,7 @@ void SweepTeam::open() {
 std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) {
   for (Bytes capacity = wanted;; capacity /= 2) {
     try {
-      return std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread);
+      return std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
     } catch (const Error& error) {
       if (error.status() != Status::device || capacity < 4096) throw;
       if (why_small_.empty()) why_small_ = error.what();
@@ -117,8 +124,15 @@ std::string SweepTeam::no_room(const Problem& problem) const {
   return why_small_.empty() ? "no buffers of this kind were made" : why_small_;
 }
 
-Operands SweepTeam::operands(const Problem& problem, int call) const {
-  return (problem.memory == Memory::registered ? registered_ : staged_)->operands(problem, call);
+Operands SweepTeam::operands(const Problem& problem, int call) {
+  Operands operands = (problem.memory == Memory::registered ? registered_ : staged_)->operands(problem, call);
+  if (!is_fused(problem.collective)) return operands;
+  if (gamma_for_ != problem) {
+    gamma_ = gamma_weights(problem);
+    gamma_for_ = problem;
+  }
+  operands.norm.gamma = gamma_.data();
+  return operands;
 }
 
 void SweepTeam::replace_communicator() {

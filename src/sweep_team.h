@@ -11,12 +11,12 @@
 
 namespace attune::driver {
 
-/// Input and output of one rank in one kind of memory, with guard bytes around the output.
+/// Input and outputs of one rank in one kind of memory, with guard bytes around the outputs.
 class MessageBuffers {
  public:
-  /// Collective. Room for messages of `capacity` bytes at `positions` different places (rotating caches).
-  /// Throws Error(device) on all ranks when there is no room.
-  MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread);
+  /// Collective. Room for messages of `capacity` bytes, and `spread` more for rotating them; two outputs where fused
+  /// kernels are measured. Throws Error(device) on all ranks when there is no room.
+  MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread, bool fused);
   ~MessageBuffers();
   MessageBuffers(const MessageBuffers&) = delete;
   MessageBuffers& operator=(const MessageBuffers&) = delete;
@@ -27,12 +27,14 @@ class MessageBuffers {
   /// The communicator is lost: its memory is left where it is.
   void abandon() { comm_ = nullptr; }
 
-  static void write_guards(const Operands& operands, Bytes bytes);
+  /// Around `bytes` of an output.
+  static void write_guards(void* output, Bytes bytes);
   /// Empty, or which byte outside of the output was overwritten.
-  [[nodiscard]] static std::string broken_guard(const Operands& operands, Bytes bytes);
+  [[nodiscard]] static std::string broken_guard(const void* output, Bytes bytes);
 
  private:
   [[nodiscard]] std::byte* make(Bytes bytes);
+  void release();
 
   Communicator* comm_;
   Bytes capacity_;
@@ -40,13 +42,15 @@ class MessageBuffers {
   std::vector<std::unique_ptr<std::byte[], void (*)(void*)>> own_;  ///< staged: plain memory.
   std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;
+  std::byte* normalised_ = nullptr;
 };
 
 struct TeamRequest {
   double timeout_s = 30;
   Bytes registered_bytes = 0;  ///< Largest message in each kind of memory; 0 = none.
   Bytes staged_bytes = 0;
-  Bytes spread = 0;  ///< Extra room, so that successive calls find cold buffers.
+  Bytes spread = 0;    ///< Extra room, so that successive calls find cold buffers.
+  bool fused = false;  ///< A second output, for the fused kernels.
 };
 
 class SweepTeam {
@@ -68,7 +72,7 @@ class SweepTeam {
 
   /// Empty, or why messages of this size do not fit into memory of this kind here.
   [[nodiscard]] std::string no_room(const Problem& problem) const;
-  [[nodiscard]] Operands operands(const Problem& problem, int call) const;
+  [[nodiscard]] Operands operands(const Problem& problem, int call);
 
   /// Collective: after an error that the old communicator does not survive. What it held is given up, not freed:
   /// a peer may still be inside.
@@ -88,7 +92,9 @@ class SweepTeam {
   std::unique_ptr<Communicator> comm_;
   std::unique_ptr<MessageBuffers> registered_;
   std::unique_ptr<MessageBuffers> staged_;
-  std::string why_small_;  ///< Why the buffers are smaller than asked for.
+  std::vector<std::byte> gamma_;  ///< Weights of the fused kernels, made for
+  Problem gamma_for_{};           ///< this problem.
+  std::string why_small_;         ///< Why the buffers are smaller than asked for.
 };
 
 }  // namespace attune::driver

@@ -26,6 +26,9 @@ class Validator {
     std::uint64_t bits = 0;  ///< Hash of the output.
   };
   [[nodiscard]] Verdict call(TestData& data, const Plan& plan, bool scribble);
+  void check_memory(Verdict& verdict, const TestData& data, bool scribbled) const;
+  void check_normalised(Verdict& verdict) const;
+  [[nodiscard]] Numerics numerics_of(const Plan& plan) const;
   [[nodiscard]] Verdict exact_call(const Plan& plan, bool scribble);
   [[nodiscard]] Verdict random_call(const Plan& plan);
   [[nodiscard]] CellCheck agree(const Verdict& mine, bool same_bits);
@@ -37,6 +40,7 @@ class Validator {
   TestData exact_;
   TestData random_;
   Operands operands_;
+  Index outputs_ = 0;                  ///< Elements that this rank gets out.
   std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
   int calls_ = 0;
 };

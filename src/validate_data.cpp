@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/floats.h"
+#include "src/sweep_executor.h"
 #include "src/validate_values.h"
 
 namespace attune::driver {
@@ -57,7 +58,7 @@ std::string to_string(const Mismatch& mismatch, int rank) {
 }
 
 TestData::TestData(const Problem& problem, DataKind kind, int rank, std::uint64_t seed)
-    : problem_(problem), kind_(kind) {
+    : problem_(problem), kind_(kind), output_(output_of(problem, rank)) {
   const Index cols = std::max<Index>(1, problem.cols);
   period_ = std::clamp(3 * problem.count + 1, shortest_period, longest_period);
   if (problem.epilogue == EpilogueKind::bias) {  // the result repeats only with whole rows
@@ -108,11 +109,11 @@ void TestData::copy_tile(const Tile& tile, void* to, int call) const {
   }
 }
 
-std::optional<Index> TestData::first_difference(const Tile& tile, const void* memory, int call) const {
+std::optional<Index> TestData::first_difference(const Tile& tile, Span part, const void* memory, int call) const {
   const auto* seen = static_cast<const std::byte*>(memory);
-  Index from = shift(call);
-  for (Index done = 0; done < problem_.count;) {
-    const Index step = std::min(period_ - from, problem_.count - done);
+  Index from = (shift(call) + part.first) % period_;
+  for (Index done = 0; done < part.count;) {
+    const Index step = std::min(period_ - from, part.count - done);
     const std::byte* want = &tile[byte_of(from, problem_.dtype)];
     const std::byte* got = seen + byte_of(done, problem_.dtype);
     const std::size_t bytes = byte_of(step, problem_.dtype);
@@ -127,7 +128,7 @@ std::optional<Index> TestData::first_difference(const Tile& tile, const void* me
 }
 
 std::optional<Index> TestData::changed_input(const void* in, int call) const {
-  return first_difference(input_, in, call);
+  return first_difference(input_, {0, problem_.count}, in, call);
 }
 
 EpilogueSpec TestData::epilogue(int call) {
@@ -140,9 +141,9 @@ EpilogueSpec TestData::epilogue(int call) {
 }
 
 std::optional<Mismatch> TestData::check_exact(const void* out, int call) const {
-  const auto at = first_difference(expected_, out, call);
+  const auto at = first_difference(expected_, output_, out, call);
   if (!at) return std::nullopt;
-  const double want = element_at(expected_.data(), (*at + shift(call)) % period_, problem_.dtype);
+  const double want = element_at(expected_.data(), (*at + output_.first + shift(call)) % period_, problem_.dtype);
   const double got = element_at(out, *at, problem_.dtype);
   return Mismatch{*at, got, want, 0};
 }
@@ -159,8 +160,8 @@ std::optional<Mismatch> TestData::check_close(const void* out, int call, Numeric
   const ErrorBound bound = error_bound(problem_, numerics);
   return with_dtype(problem_.dtype, [&]<class T>() -> std::optional<Mismatch> {
     const T* seen = static_cast<const T*>(out);
-    Index at = shift(call);
-    for (Index i = 0; i < problem_.count; ++i) {
+    Index at = (shift(call) + output_.first) % period_;
+    for (Index i = 0; i < output_.count; ++i) {
       const double want = reference_[static_cast<std::size_t>(at)];
       if (auto fault = mismatch_at(i, at, widen_from(seen[i]), want, bound)) return fault;
       if (++at == period_) at = 0;
@@ -171,13 +172,13 @@ std::optional<Mismatch> TestData::check_close(const void* out, int call, Numeric
 
 std::optional<Mismatch> TestData::check_against(const void* out, const void* other, int call, Numerics numerics,
                                                 Numerics other_numerics) const {
-  if (std::memcmp(out, other, byte_of(problem_.count, problem_.dtype)) == 0) return std::nullopt;
+  if (std::memcmp(out, other, byte_of(output_.count, problem_.dtype)) == 0) return std::nullopt;
   const ErrorBound one = error_bound(problem_, numerics);
   const ErrorBound two = error_bound(problem_, other_numerics);
   const ErrorBound both{one.fixed + two.fixed, one.by_result + two.by_result, one.by_magnitude + two.by_magnitude};
   return with_dtype(problem_.dtype, [&]<class T>() -> std::optional<Mismatch> {
-    Index at = shift(call);
-    for (Index i = 0; i < problem_.count; ++i) {
+    Index at = (shift(call) + output_.first) % period_;
+    for (Index i = 0; i < output_.count; ++i) {
       const double got = widen_from(static_cast<const T*>(out)[i]);
       const double want = widen_from(static_cast<const T*>(other)[i]);
       if (auto fault = mismatch_at(i, at, got, want, both)) return fault;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/partition.h"
 #include "core/plan.h"
 #include "runtime/call.h"
 #include "src/validate_values.h"
@@ -52,7 +53,7 @@ class TestData {
   using Tile = std::vector<std::byte>;
   [[nodiscard]] Index shift(int call) const;
   void copy_tile(const Tile& tile, void* to, int call) const;
-  [[nodiscard]] std::optional<Index> first_difference(const Tile& tile, const void* memory, int call) const;
+  [[nodiscard]] std::optional<Index> first_difference(const Tile& tile, Span part, const void* memory, int call) const;
   void make_tiles(int rank, std::uint64_t seed);
   [[nodiscard]] std::optional<Mismatch> mismatch_at(Index index, Index at, double got, double want,
                                                     const ErrorBound& bound) const;
@@ -61,6 +62,7 @@ class TestData {
   DataKind kind_;
   Index period_ = 1;
   Index unit_ = 1;  ///< Shifts are multiples of it: the row length of a bias.
+  Span output_;     ///< What this rank gets out.
   Tile input_;
   Tile expected_;
   Tile operand_;

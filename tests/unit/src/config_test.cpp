@@ -112,8 +112,7 @@ TEST(Config, ThoseOfTheProjectAreReadAndFollowTheSchema) {
 TEST(Config, TheSchemaKnowsEveryKeyAndRefusesWhatTheReaderRefuses) {
   const auto schema = attune::testing::load_schema("sweep-config.schema.json");
   const Json all = to_json(parse_text("{}"));
-  for (const auto& [key, value] : all.items())
-    EXPECT_TRUE(schema.root()["properties"].contains(key)) << key;
+  for (const auto& [key, value] : all.items()) EXPECT_TRUE(schema.root()["properties"].contains(key)) << key;
   for (const char* text : {R"({"bloks": [1]})", R"({"sizes": []})", R"({"dtypes": ["f33"]})", R"({"ranks": [0]})",
                            R"({"shapes": [[1, 2, 3]]})", R"({"search": "guess"})", R"({"precision": 0})"})
     EXPECT_NE(schema.fault(Json::parse(text)), std::nullopt) << text;

@@ -84,6 +84,39 @@ TEST_P(EveryDType, EveryOpAndEpilogueOfTheProductPasses) {
 INSTANTIATE_TEST_SUITE_P(All, EveryDType, ::testing::ValuesIn(all_of<DType>()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
+class FusedKernels : public ::testing::TestWithParam<Collective> {};
+
+TEST_P(FusedKernels, PassAndAreCheckedInBothOutputs) {
+  struct Spoiler : Executor {
+    void run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) override {
+      Executor::run(comm, problem, plan, operands);
+      if (spoil && comm.rank() == 0) static_cast<float*>(operands.normalised)[5] *= 1.01F;
+    }
+    bool spoil = false;
+  };
+  for (const bool spoil : {false, true}) {
+    const auto make = [&](int) {
+      auto executor = std::make_unique<Spoiler>();
+      executor->spoil = spoil;
+      return executor;
+    };
+    TeamRequest request{.timeout_s = 20, .registered_bytes = 1 << 14, .staged_bytes = 1 << 14, .fused = true};
+    testing::with_local_workers(3, request, make, [&](SweepWorker& worker) {
+      for (const Memory memory : {Memory::registered, Memory::staged}) {
+        Problem problem{.collective = GetParam(), .count = 7 * 48, .rows = 7, .cols = 48, .ranks = 3, .memory = memory};
+        const Order order = order_for(OrderKind::validate, problem, {.variant = std::string(name_of(GetParam()))});
+        worker.give(order);
+        const CellCheck check = worker.validate(order);
+        EXPECT_EQ(check.status, spoil ? tuner::CellStatus::wrong : tuner::CellStatus::ok) << check.reason;
+        EXPECT_EQ(check.reason.find("normalised: rank 0, element 5"), spoil ? 0 : std::string::npos) << check.reason;
+      }
+      worker.give({});
+    });
+  }
+}
+INSTANTIATE_TEST_SUITE_P(All, FusedKernels,
+                         ::testing::Values(Collective::reduce_scatter_rms_norm, Collective::allreduce_rms_norm));
+
 TEST(TestData, ExactResultsAreExactInAnyOrderForAllDTypesAndRankCounts) {
   for (const DType dtype : all_of<DType>())
     for (const Op op : all_of<Op>())
