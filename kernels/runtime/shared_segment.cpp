@@ -98,13 +98,17 @@ void SharedSegment::share_between_processes(Bootstrap& bootstrap, Bytes bytes) {
     throw_together(bootstrap, error, "all ranks must run as one user in one /dev/shm");
   } catch (...) {
     if (mine_exists) ::shm_unlink(name.c_str());
+    unmap();  // no destructor runs, and what stays mapped stays allocated
     throw;
   }
   ::shm_unlink(name.c_str());  // everybody has it mapped: nothing is left behind, whatever happens
 }
 
 SharedSegment::~SharedSegment() {
-  if (one_process_) return;
+  if (!one_process_) unmap();
+}
+
+void SharedSegment::unmap() {
   for (std::size_t r = 0; r < base_.size(); ++r)
     if (base_[r] != nullptr) ::munmap(base_[r], static_cast<std::size_t>(bytes_[r]));
 }

@@ -27,6 +27,7 @@ class SharedSegment {
  private:
   void share_within_process(Bootstrap& bootstrap, Bytes bytes);
   void share_between_processes(Bootstrap& bootstrap, Bytes bytes);
+  void unmap();
 
   int rank_ = 0;
   int ranks_ = 1;
