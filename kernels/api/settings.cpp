@@ -60,6 +60,9 @@ AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
     } catch (const Error& error) {
       header.status = static_cast<int>(error.status());
       text = error.what();
+    } catch (const std::exception& error) {  // the others are waiting for a word, whatever happened
+      header.status = static_cast<int>(Status::internal);
+      text = error.what();
     }
     header.length = text.size();
   }

@@ -60,6 +60,8 @@ Json parse_json(std::string_view text, std::string_view source) {
                 std::string(source) + ": not valid JSON at " + line_and_column(text, fault.byte) +
                     (short_of_text ? ": the text ends too early" : ""),
                 short_of_text ? "the file looks truncated: write it again" : "correct the file");
+  } catch (const Json::exception& fault) {  // a number that no double can hold
+    throw Error(Status::usage, std::string(source) + ": not valid JSON: " + fault.what(), "correct the file");
   } catch (const Error& fault) {
     throw Error(fault.status(), std::string(source) + ": " + fault.what());
   }
