@@ -17,6 +17,7 @@ namespace attune::host {
 namespace {
 constexpr Bytes page = 4096;
 constexpr Bytes default_chunk_bytes = 64 * 1024;
+constexpr Bytes largest_chunk_bytes = Bytes{1} << 40;  ///< Longer than any piece, and far from an overflow.
 
 constexpr Bytes round_up(Bytes bytes, Bytes to) { return (bytes + to - 1) / to * to; }
 /// Slots of pushed shards are rounded to packs: a region is a little larger than the message.
@@ -45,7 +46,7 @@ std::uint64_t digest_of(std::size_t variant, const Plan& plan, const AllreduceCa
 }
 
 Index chunk_elements(const Plan& plan, DType dtype) {
-  const Bytes bytes = plan.chunk_bytes > 0 ? plan.chunk_bytes : default_chunk_bytes;
+  const Bytes bytes = plan.chunk_bytes > 0 ? std::min(plan.chunk_bytes, largest_chunk_bytes) : default_chunk_bytes;
   return round_up(bytes, host_pack_bytes) / size_of(dtype);
 }
 
@@ -83,6 +84,9 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   if (size() > max_ranks)
     throw Error(Status::unsupported, "a team has at most 8 ranks, this communicator has " + std::to_string(size()),
                 "use sub-communicators of up to 8 ranks");
+  if (options.scratch_bytes < 1)
+    throw Error(Status::usage, "options: scratch_bytes is " + std::to_string(options.scratch_bytes),
+                "give 1 or more bytes");
   options_.scratch_bytes = round_up(options.scratch_bytes, page);
   own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * region_bytes(options_.scratch_bytes));
   auto* control = new (own_->base(rank())) Control;
