@@ -25,9 +25,12 @@ Workers::~Workers() {
 void Workers::run(int blocks, const std::function<void(int)>& work) {
   const auto helpers = static_cast<std::size_t>(blocks - 1);
   while (workers_.size() < helpers) {
-    auto& worker = *workers_.emplace_back(std::make_unique<Worker>());
-    const int block = static_cast<int>(workers_.size());
+    workers_.reserve(helpers);  // a worker joins the list only with a thread that can be joined
+    auto made = std::make_unique<Worker>();
+    auto& worker = *made;
+    const int block = static_cast<int>(workers_.size()) + 1;
     worker.thread = std::thread([this, &worker, block] { serve(worker, block); });
+    workers_.push_back(std::move(made));
   }
   work_ = &work;
   for (std::size_t h = 0; h < helpers; ++h) {
