@@ -42,8 +42,8 @@ Validator::Validator(SweepTeam& team, Executor& executor, const Problem& problem
 
 /// In each call another rank brings its input some time after the others have entered: who reads before all inputs are
 /// ready gets old data.
-void Validator::come_late_in_turn() const {
-  if (calls_ % team_.size() != team_.rank()) return;
+void Validator::come_late_in_turn() {
+  if (turn_++ % team_.size() != team_.rank()) return;
   if (team_.oversubscribed(1)) return std::this_thread::sleep_for(std::chrono::microseconds(200));
   const std::int64_t until = now_ns() + 50'000;
   while (now_ns() < until) {

@@ -32,7 +32,7 @@ class Validator {
   [[nodiscard]] Verdict exact_call(const Plan& plan, bool scribble);
   [[nodiscard]] Verdict random_call(const Plan& plan);
   [[nodiscard]] CellCheck agree(const Verdict& mine, bool same_bits);
-  void come_late_in_turn() const;
+  void come_late_in_turn();
 
   SweepTeam& team_;
   Executor& executor_;
@@ -42,7 +42,8 @@ class Validator {
   Operands operands_;
   Index outputs_ = 0;                  ///< Elements that this rank gets out.
   std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
-  int calls_ = 0;
+  int calls_ = 0;  ///< Which data; begins anew with random data.
+  int turn_ = 0;   ///< Calls so far: whose turn it is to be late.
 };
 
 }  // namespace attune::driver
