@@ -108,9 +108,7 @@ RunFolder RunFolder::create(const std::string& path) {
   for (const char* name : {"manifest.json", "journal.jsonl"})
     if (fs::exists(fs::path(path) / name))
       throw Error(Status::usage, path + " already holds a run", "continue it with --resume, or name another folder");
-  RunFolder folder(path);
-  write_file(folder.file("journal.jsonl"), "");
-  return folder;
+  return RunFolder(path);  // the manifest is its first file: without one there is nothing to resume
 }
 
 RunFolder RunFolder::reopen(const std::string& path) {
