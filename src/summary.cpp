@@ -36,6 +36,7 @@ int severity(tuner::CellStatus status) {
 struct Gathered {
   CellSummary cell;
   std::vector<double> search, fresh;
+  int search_rejected = 0, fresh_rejected = 0;  ///< Beside those samples.
 };
 
 void add(Gathered& gathered, const tuner::Record& record) {
@@ -44,17 +45,20 @@ void add(Gathered& gathered, const tuner::Record& record) {
     cell.status = record.status;
     cell.reason = record.reason;
   }
-  auto& samples = record.stage == tuner::Stage::confirm ? gathered.fresh : gathered.search;
+  const bool fresh = record.stage == tuner::Stage::confirm;
+  auto& samples = fresh ? gathered.fresh : gathered.search;
   samples.insert(samples.end(), record.samples_us.begin(), record.samples_us.end());
   cell.rejected += record.rejected;
+  (fresh ? gathered.fresh_rejected : gathered.search_rejected) += record.rejected;
   cell.oversubscribed = cell.oversubscribed || record.oversubscribed;
 }
 
 void finish(Gathered& gathered, double precision) {
   CellSummary& cell = gathered.cell;
+  const int rejected = gathered.fresh.empty() ? gathered.search_rejected : gathered.fresh_rejected;
   cell.samples_us = std::move(gathered.fresh.empty() ? gathered.search : gathered.fresh);
-  const auto timed = static_cast<double>(cell.samples_us.size()) + cell.rejected;
-  cell.noisy = cell.rejected > 0.2 * timed;
+  const auto timed = static_cast<double>(cell.samples_us.size()) + rejected;
+  cell.noisy = rejected > 0.2 * timed;
   cell.converged = false;
   if (cell.status != tuner::CellStatus::ok || cell.samples_us.empty()) return;
   const auto estimate = tuner::estimate_median(cell.samples_us, confidence);
