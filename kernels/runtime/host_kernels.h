@@ -25,12 +25,26 @@ template <class V, class Isa, class T, int Ranks, bool Streams, class O, class E
   if (launch.streaming) detail::drain_streaming_stores();
 }
 
+/// What a variant's traits, or a kernel without any, mean for its instances.
+template <class V>
+struct InstanceTraits {
+  static constexpr bool unrolls_peers = true;    ///< The inner loop runs over all peers: a fixed rank count pays.
+  static constexpr bool streams_outputs = true;  ///< Nobody reads outputs during the launch: they may bypass the cache.
+};
+template <class V>
+requires requires { V::traits; }
+struct InstanceTraits<V> {
+  static constexpr bool unrolls_peers = V::traits.family == Family::one_shot || V::traits.family == Family::two_shot;
+  static constexpr bool streams_outputs = unrolls_peers && V::traits.max_bytes == 0;
+};
+
 template <class V, class Isa, class T, int Ranks>
 void sum_kernel(const Launch& launch, int index) {
+  constexpr bool streams = InstanceTraits<V>::streams_outputs;
   if constexpr (std::is_integral_v<T>) {
-    run_kernel<V, Isa, T, Ranks, true>(launch, index, Sum{}, NoEpilogue{});
+    run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, NoEpilogue{});
   } else {
-    run_kernel<V, Isa, T, Ranks, true>(launch, index, Sum{}, Average{launch.op == Op::avg ? launch.ranks : 1});
+    run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, Average{launch.op == Op::avg ? launch.ranks : 1});
   }
 }
 template <class V, class Isa, class T>
@@ -47,16 +61,6 @@ using SumType = typename std::conditional_t<std::is_integral_v<T>,
                                             std::make_signed<std::conditional_t<std::is_integral_v<T>, T, int>>,
                                             std::type_identity<T>>::type;
 
-/// Does the inner loop run over all peers? Then a fixed rank count pays.
-template <class V>
-consteval bool unrolls_peers() {
-  if constexpr (requires { V::traits; }) {
-    return V::traits.family == Family::one_shot || V::traits.family == Family::two_shot;
-  } else {
-    return true;
-  }
-}
-
 template <class V, class Isa>
 KernelTable make_kernels() {
   KernelTable table;
@@ -66,7 +70,7 @@ KernelTable make_kernels() {
       if constexpr (Isa::compiles_sums) {
         table.sum[d] = &sum_kernel<V, Isa, SumType<T>, 0>;
         table.sum2[d] = table.sum[d];
-        if constexpr (unrolls_peers<V>()) table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;
+        if constexpr (InstanceTraits<V>::unrolls_peers) table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;
       }
       table.any[d] = &any_kernel<V, Isa, T>;
     });
