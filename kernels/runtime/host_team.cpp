@@ -214,15 +214,11 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   launch.local_out = out;
   if (traits.needs == Needs::mailboxes) launch.mail_call = ++mail_calls_;
   if ((launch.in.word == 0 && reads_peer_inputs(traits.needs)) || (in == out && traits.in_place == InPlace::unsafe)) {
-    launch.local_in = region(rank(), Region::inbox);
-    launch.in = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_in - own_->base(rank())));
+    launch.in = staging(Region::inbox, 0, &launch.local_in);
     std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));
   }
   const bool stage_out = launch.out.word == 0 && uses_peer_outputs(traits.needs);
-  if (stage_out) {
-    launch.local_out = region(rank(), Region::outputs);
-    launch.out = SymmetricAddress::make(0, static_cast<std::uint64_t>(launch.local_out - own_->base(rank())));
-  }
+  if (stage_out) launch.out = staging(Region::outputs, 0, &launch.local_out);
   launch.streaming = !stage_out && aligned(out) && beyond_cache(call.count * width);
 
   const Kernel kernel = choose_kernel(kernels(variant), variant, call, size());
