@@ -42,8 +42,8 @@ class Validator {
   Operands operands_;
   Index outputs_ = 0;                  ///< Elements that this rank gets out.
   std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
-  int calls_ = 0;  ///< Which data; begins anew with random data.
-  int turn_ = 0;   ///< Calls so far: whose turn it is to be late.
+  int calls_ = 0;                      ///< Which data; begins anew with random data.
+  int turn_ = 0;                       ///< Calls so far: whose turn it is to be late.
 };
 
 }  // namespace attune::driver
