@@ -52,14 +52,15 @@ E checked(int value, const char* argument) {
   return static_cast<E>(value);
 }
 
+/// Throws nothing, because the other ranks would wait: what is out of range is found by all ranks together.
 attune::Options options_of(const attune_options& given) {
+  const int numerics = given.numerics;
   attune::Options options;
   options.table = given.table != nullptr ? given.table : "";
   options.strict = given.strict != 0;
-  options.numerics = checked<attune::Numerics>(given.numerics, "options: numerics");
+  options.numerics = static_cast<attune::Numerics>(numerics < 0 || numerics > 255 ? 255 : numerics);
   options.timeout_s = given.timeout_s;
-  if (given.scratch_bytes < 0) throw Error(Status::usage, "options: scratch_bytes is negative", "give 0 or more bytes");
-  if (given.scratch_bytes > 0) options.scratch_bytes = given.scratch_bytes;
+  if (given.scratch_bytes != 0) options.scratch_bytes = given.scratch_bytes;
   return options;
 }
 }  // namespace

@@ -56,7 +56,7 @@ host::TeamOptions team_options(const Options& options, const Settings& settings)
 
 struct Communicator::State {
   State(std::unique_ptr<Bootstrap> bootstrap, const Options& options, MpiBootstrap* mpi)
-      : settings(read_settings(options)),
+      : settings(agree_on_settings(*bootstrap, options)),
         agreed(agree_on_table(*bootstrap, options)),
         log(options.log ? options.log : write_to_stderr),
         dispatcher(agreed.table, DeviceKind::host, bootstrap->size(), options.numerics, names) {

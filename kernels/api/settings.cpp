@@ -1,5 +1,6 @@
 #include "api/settings.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,7 +11,11 @@
 
 namespace attune {
 
+namespace {
 Settings read_settings(const Options& options) {
+  const auto numerics = static_cast<std::size_t>(options.numerics);
+  if (numerics >= all_of<Numerics>().size())  // C has no enum that holds
+    throw Error(Status::usage, "options: numerics is " + std::to_string(numerics), "use a class of attune's headers");
   Settings settings;
   const std::string limit = process_environment("ATTUNE_TIMEOUT_S");
   if (options.timeout_s >= 0) {
@@ -29,7 +34,6 @@ Settings read_settings(const Options& options) {
   return settings;
 }
 
-namespace {
 constexpr auto names = all_variant_names();
 const TableLimits limits{names, host::max_blocks, 1};
 
@@ -48,6 +52,25 @@ std::string broadcast(Bootstrap& bootstrap, const std::string& mine, std::size_t
   return all.substr(0, length);
 }
 }  // namespace
+
+Settings agree_on_settings(Bootstrap& bootstrap, const Options& options) {
+  struct Note {
+    int status = 0;
+    std::array<char, 380> text{};
+  } mine;
+  Settings settings;
+  try {
+    settings = read_settings(options);
+  } catch (const Error& error) {  // the others are waiting for a word
+    mine.status = static_cast<int>(error.status());
+    std::string(error.what()).copy(mine.text.data(), mine.text.size() - 1);
+  }
+  const auto all = bootstrap.gather(mine);
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r].status != 0)
+      throw Error(static_cast<Status>(all[r].status), "rank " + std::to_string(r) + ": " + all[r].text.data());
+  return settings;
+}
 
 AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
   Header header;

@@ -12,8 +12,9 @@ struct Settings {
   bool log_dispatch = false;
 };
 
-/// From options and ATTUNE_TIMEOUT_S, ATTUNE_LOG. Throws Error(usage) for a word or number that is none.
-[[nodiscard]] Settings read_settings(const Options& options);
+/// From options and ATTUNE_TIMEOUT_S, ATTUNE_LOG. Throws Error(usage) on all ranks when a word or number is none on
+/// some rank. Collective.
+[[nodiscard]] Settings agree_on_settings(Bootstrap& bootstrap, const Options& options);
 
 /// The table for this team: rank 0 finds and reads it, everybody gets the same text, or the same error. Collective.
 struct AgreedTable {

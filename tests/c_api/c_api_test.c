@@ -76,6 +76,20 @@ static void failed_creation(void) {
   attune_comm_free(comm);
 }
 
+/* A bad option on the last rank alone is everybody's error: nobody waits for the rank that gave up. */
+static void one_rank_fails(int ranks) {
+  attune_options options = ATTUNE_OPTIONS_DEFAULT;
+  if (my_rank == ranks - 1) options.numerics = (attune_numerics)99;
+  attune_comm* comm = NULL;
+  EXPECT(attune_comm_create(MPI_COMM_WORLD, &options, &comm) == ATTUNE_ERROR_USAGE);
+  EXPECT(comm != NULL && strstr(attune_error_text(comm), "numerics is 99") != NULL);
+  attune_comm_free(comm);
+  options.numerics = ATTUNE_RANK_ORDER;
+  if (my_rank == ranks - 1) options.scratch_bytes = -1;
+  EXPECT(attune_comm_create(MPI_COMM_WORLD, &options, &comm) == ATTUNE_ERROR_USAGE);
+  attune_comm_free(comm);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
@@ -88,9 +102,11 @@ int main(int argc, char** argv) {
   EXPECT(attune_dtype_size(ATTUNE_BF16) == 2 && attune_dtype_size((attune_dtype)-1) == 0);
   sums(comm);
   misuse(comm);
+  const int ranks = attune_size(comm);
   attune_comm_free(comm);
   attune_comm_free(NULL);
   failed_creation();
+  one_rank_fails(ranks);
   int worst = 0;
   MPI_Allreduce(&failures, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();
