@@ -99,7 +99,7 @@ attune_status attune_release(attune_comm* comm, void* memory);
 /**
  * out = op over all ranks' in, element by element, on every rank; the table picks the plan. `in == out` is allowed.
  * Blocking: on return the result is complete and the input may be overwritten. Whether both buffers come from
- * attune_allocate must be the same on all ranks. Collective.
+ * attune_allocate, and whether `in == out`, must be the same on all ranks. Collective.
  */
 attune_status attune_allreduce(attune_comm* comm, const void* in, void* out, int64_t count, attune_dtype dtype,
                                attune_op op);

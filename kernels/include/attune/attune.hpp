@@ -65,9 +65,9 @@ class Communicator {
   [[nodiscard]] bool registered(const void* memory, Bytes bytes) const;
 
   /// out = op over all ranks' in, element by element, on every rank. `in == out` is allowed. Blocking: on return the
-  /// result is complete and the input may be overwritten. Whether both buffers are registered must be the same on
-  /// all ranks. Collective. Throws Error(usage) for misuse and for ranks in different calls, Error(timeout) when a
-  /// peer does not come, Error(vendor) from the vendor.
+  /// result is complete and the input may be overwritten. Whether both buffers are registered, and whether
+  /// `in == out`, must be the same on all ranks: the table picks by both. Collective. Throws Error(usage) for misuse
+  /// and for ranks in different calls, Error(timeout) when a peer does not come, Error(vendor) from the vendor.
   void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue = {});
   /// The same with a plan by hand; Error(usage) when the plan is not possible here.
   void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
@@ -89,7 +89,7 @@ class Communicator {
     fused({Collective::reduce_scatter_rms_norm, in, nullptr, sum, normalised, rows, cols, dtype_of<T>, norm});
   }
   /// Allreduce, then the residual (null, or the same on all ranks) added, then RMSNorm: everything [rows, cols] on
-  /// every rank. `sum` may be `in` or `residual`; bit for bit the three steps one after the other.
+  /// every rank. `sum` may be `in` (then on all ranks) or `residual`; bit for bit the three steps one after the other.
   template <class T>
   void allreduce_rms_norm(const T* in, const T* residual, T* sum, T* normalised, Index rows, Index cols,
                           const RmsNormSpec& norm) {
