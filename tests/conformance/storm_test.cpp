@@ -42,15 +42,25 @@ void rage(Crew& crew, const Storm& storm) {
   Random delays(mix(storm.seed, static_cast<std::uint64_t>(crew.rank() + 1)));
   Random order(storm.seed);
   std::string error;
+  std::vector<std::uint64_t> hashes;
   for (int call = 0; call < storm.calls && error.empty(); ++call) {
     const Case c = draw(mix(storm.seed, static_cast<std::uint64_t>(call)), choices);
     const auto which = static_cast<std::size_t>(order.below(storm.communicators));
     dawdle(delays);
     std::uint64_t hash = 0;
     error = run(c, comms[which], *arenas[which], hash);
+    hashes.push_back(hash);
     if (error.empty()) continue;
     error += "\n  call " + std::to_string(call) + ": " + describe(c) + "\n  seed " + std::to_string(storm.seed);
     throw Error(Status::wrong, error);  // peers are in later calls: there is no way back
+  }
+  // Compared at the end, because notes after each call would keep the ranks in step.
+  for (std::size_t call = 0; call < hashes.size(); ++call) {
+    const auto differ = crew.first_error("", hashes[call]);
+    if (differ.empty()) continue;
+    throw Error(Status::wrong, differ + "\n  call " + std::to_string(call) + ": " +
+                                   describe(draw(mix(storm.seed, call), choices)) + "\n  seed " +
+                                   std::to_string(storm.seed));
   }
 }
 
