@@ -106,11 +106,21 @@ void SweepTeam::open() {
   if (request_.staged_bytes > 0) staged_ = fitting(Memory::staged, request_.staged_bytes);
 }
 
-/// Buffers for the largest messages that fit: half as large until there is room.
+/// Buffers for the largest messages that fit on all ranks: half as large until there is room. Plain memory is refused
+/// to one rank alone, so that the ranks compare notes after every attempt.
 std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) {
   for (Bytes capacity = wanted;; capacity /= 2) {
+    std::unique_ptr<MessageBuffers> buffers;
+    std::string refused;
     try {
-      return std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
+      buffers = std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
+    } catch (const Error& error) {
+      if (error.status() != Status::device) throw;
+      refused = error.what();
+    }
+    try {
+      throw_together(*bootstrap_, refused, {});
+      return buffers;
     } catch (const Error& error) {
       if (error.status() != Status::device || capacity < 4096) throw;
       if (why_small_.empty()) why_small_ = error.what();
