@@ -22,8 +22,16 @@ constexpr double sync_every_s = 2;
 constexpr std::size_t note_bytes = 1024;
 
 [[noreturn]] void refuse_file(const std::string& path, const std::string& what, int code) {
-  throw Error(Status::usage, fmt::format("{}: {}: {}", path, what, std::strerror(code)),
-              "name a folder that can be written");
+  const std::string text = fmt::format("{}: {}: {}", path, what, std::strerror(code));
+  if (code == EIO) throw Error(Status::internal, text, "the disk fails: look into it, then continue with --resume");
+  const bool full = code == ENOSPC || code == EDQUOT;
+  throw Error(Status::usage, text,
+              full ? "make room, then continue with --resume" : "name a folder that can be written");
+}
+
+/// A full or failing disk may tell only now what it did not write.
+void sync_file(int file, const std::string& path) {
+  if (::fsync(file) != 0 && errno != EINVAL) refuse_file(path, "cannot force to the disk", errno);  // EINVAL: no disk
 }
 
 void write_all(int file, const std::string& path, std::string_view text) {
@@ -64,12 +72,12 @@ void write_file(const std::string& path, const std::string& text) {
   if (file < 0) refuse_file(temporary, "cannot create", errno);
   try {
     write_all(file, temporary, text);
+    sync_file(file, temporary);
   } catch (...) {
     ::close(file);
     ::unlink(temporary.c_str());
     throw;
   }
-  ::fsync(file);
   ::close(file);
   if (::rename(temporary.c_str(), path.c_str()) != 0) refuse_file(path, "cannot rename", errno);
 }
@@ -80,6 +88,27 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+void append_line(const std::string& path, const std::string& line) {
+  const int file = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) refuse_file(path, "cannot open", errno);
+  try {
+    write_all(file, path, line + "\n");
+    sync_file(file, path);
+  } catch (...) {
+    ::close(file);
+    throw;
+  }
+  ::close(file);
+}
+
+std::vector<std::string> whole_lines(const std::string& path) {
+  if (!fs::exists(path)) return {};
+  const std::string text = read_file(path);
+  const std::string whole = text.substr(0, text.rfind('\n') + 1);  // npos + 1 == 0
+  if (whole.size() != text.size()) write_file(path, whole);
+  return lines_of(path);
+}
+
 JournalWriter::JournalWriter(const std::string& path, std::int64_t keep_bytes) : path_(path), synced_s_(seconds()) {
   file_ = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) refuse_file(path, "cannot open", errno);
@@ -87,7 +116,7 @@ JournalWriter::JournalWriter(const std::string& path, std::int64_t keep_bytes) :
 }
 
 JournalWriter::~JournalWriter() {
-  ::fsync(file_);
+  ::fsync(file_);  // for a sweep that ends with an error; one that ends well has called sync
   ::close(file_);
 }
 
@@ -97,7 +126,7 @@ void JournalWriter::append(const tuner::Record& record) {
 }
 
 void JournalWriter::sync() {
-  ::fsync(file_);
+  sync_file(file_, path_);
   synced_s_ = seconds();
 }
 
@@ -134,18 +163,21 @@ void RunFolder::note_finished() const {
   for (const char* name : {"running.json", "interrupted.jsonl", "crashed"}) ::unlink(file(name).c_str());
 }
 
+void RunFolder::forget_blame() const {
+  for (const char* name : {"running.json", "crashed"}) ::unlink(file(name).c_str());
+}
+
 std::vector<tuner::Record> RunFolder::blamed() const {
   const auto running = lines_of(file("running.json"));
   if (running.empty()) return {};
   const auto cell = parse_cell(running.front());
   const auto crashes = lines_of(file("crashed"));
-  ::unlink(file("running.json").c_str());
-  ::unlink(file("crashed").c_str());
   if (!cell) return {};
   bool before = false;
   for (const auto& line : lines_of(file("interrupted.jsonl"))) before = before || line == cell_line(*cell);
   if (crashes.empty() && !before) {
-    std::ofstream(file("interrupted.jsonl"), std::ios::app) << cell_line(*cell) << "\n";
+    forget_blame();  // first: a kill in between forgives once more instead of counting this run twice
+    append_line(file("interrupted.jsonl"), cell_line(*cell));
     return {};
   }
   tuner::Record record;

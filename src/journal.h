@@ -11,10 +11,17 @@
 
 namespace attune::driver {
 
-/// Writes the whole text to a temporary name in the same folder and renames it. Throws Error(usage).
+/// Writes the whole text to a temporary name in the same folder and renames it. Throws Error(usage), or Error(internal)
+/// when the disk fails.
 void write_file(const std::string& path, const std::string& text);
 /// Throws Error(usage) when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path);
+/// Adds a line to a file, which is made if it is missing, and forces it to the disk. Throws Error(usage), or
+/// Error(internal) when the disk fails.
+void append_line(const std::string& path, const std::string& line);
+/// The lines that were written whole; what a killed run left behind the last line feed is cut off the file, so that
+/// lines can be added. None when there is no file.
+[[nodiscard]] std::vector<std::string> whole_lines(const std::string& path);
 
 class JournalWriter {
  public:
@@ -24,7 +31,8 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// One whole line in one write; forced to the disk every few seconds. Throws Error(usage) when the disk is full.
+  /// One whole line in one write; forced to the disk every few seconds. Both throw Error(usage) when the disk is full
+  /// and Error(internal) when it fails.
   void append(const tuner::Record& record);
   void sync();
 
@@ -57,8 +65,9 @@ class RunFolder {
   void note_finished() const;
   /// reopen: the cells that ended the run that died, and why; to be recorded and skipped. A cell is named at once when
   /// its crash or timeout was noted, and otherwise (a kill from outside looks the same) when it was running at the end
-  /// of two runs.
+  /// of two runs. The notes stay until forget_blame, which is for after the records are on the disk.
   [[nodiscard]] std::vector<tuner::Record> blamed() const;
+  void forget_blame() const;
 
  private:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "runtime/mpi_bootstrap.h"
 #include "src/machine.h"
@@ -42,11 +41,12 @@ struct Book {
         records(folder.earlier().records),
         launch(std::move(launch_id)) {
     for (const auto& record : folder.blamed()) add(record);
+    journal.sync();  // before the notes go that they came from
+    folder.forget_blame();
     for (const auto& record : records)
       if (record.status != CellStatus::ok && record.status != CellStatus::unsupported)
         skip.insert({record.problem, record.plan});
-    std::ifstream jobs(folder.file("finished.txt"));
-    for (std::string job; std::getline(jobs, job);) finished.insert(job);
+    for (const auto& job : whole_lines(folder.file("finished.txt"))) finished.insert(job);
   }
 
   void add(const tuner::Record& record) {
@@ -55,7 +55,7 @@ struct Book {
   }
   void finish_job(const std::string& job) {
     journal.sync();  // what is not to be repeated must be there
-    std::ofstream(folder.file("finished.txt"), std::ios::app) << job << "\n";
+    append_line(folder.file("finished.txt"), job);
   }
 };
 

@@ -77,6 +77,37 @@ TEST_F(Folder, AKillFromOutsideIsForgivenOnceAndThenBlamed) {
   EXPECT_EQ(blamed[0].problem.count, 5);
 }
 
+TEST_F(Folder, BlameIsRepeatedUntilItIsOnTheDisk) {
+  const RunFolder folder = resumable();
+  folder.note_running({{.count = 5}, {.variant = "ring"}});
+  note_fatal(path_, 0, "rank 0 waited 70 s for rank 1");
+  EXPECT_EQ(folder.blamed().size(), 1U);
+  EXPECT_EQ(folder.blamed().size(), 1U) << "killed before the record was written";
+  folder.forget_blame();
+  EXPECT_TRUE(folder.blamed().empty());
+}
+
+TEST_F(Folder, AHalfWrittenLineIsNoLine) {
+  const std::string path = resumable().file("finished.txt");
+  EXPECT_TRUE(whole_lines(path).empty()) << "no file yet";
+  append_line(path, "2 ranks, job 0");
+  std::ofstream(path, std::ios::app) << "2 ranks, job 1";  // of job 12
+  EXPECT_EQ(whole_lines(path), std::vector<std::string>{"2 ranks, job 0"});
+  append_line(path, "2 ranks, job 7");
+  EXPECT_EQ(whole_lines(path), (std::vector<std::string>{"2 ranks, job 0", "2 ranks, job 7"}));
+}
+
+TEST(Disk, ThatIsFullIsNamedWithTheCause) {
+  try {
+    append_line("/dev/full", "a line");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Status::usage);
+    EXPECT_STREQ(error.what(),
+                 "/dev/full: cannot write: No space left on device; make room, then continue with --resume");
+  }
+}
+
 TEST_F(Folder, ACrashIsBlamedAtOnceWithItsSignal) {
   resumable().note_running({{.count = 5}, {.variant = "ring"}});
   const pid_t child = ::fork();
