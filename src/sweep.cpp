@@ -150,7 +150,20 @@ bool write_table(const Book& book, const SweepConfig& config) {
   }
 }
 
-/// The closing lines, and what the sweep ends with.
+/// A sweep that was possible nowhere is no success: the first reason stands for all.
+[[noreturn]] void refuse_empty(const Book& book, int unsupported) {
+  std::string text = "nothing could be timed";
+  for (const auto& record : book.records)
+    if (record.status == CellStatus::unsupported) {
+      text += ": " + record.reason;
+      break;
+    }
+  throw Error(Status::unsupported, text,
+              unsupported > 0 ? "all reasons are in " + book.folder.file("summary.csv")
+                              : "use a larger --budget, or other cases");
+}
+
+/// The closing lines, and what the sweep ends with. Throws Error(unsupported) when nothing could be timed.
 Status close_book(Book& book, const SweepConfig& config) {
   book.journal.sync();
   const auto cells = summarise(book.records, config.precision);
@@ -169,7 +182,9 @@ Status close_book(Book& book, const SweepConfig& config) {
   book.folder.note_finished();
   if (wrong > 0) return Status::wrong;
   if (hung > 0) return Status::timeout;
-  return failed > 0 ? Status::internal : Status::success;
+  if (failed > 0) return Status::internal;
+  if (timed == 0) refuse_empty(book, unsupported);
+  return Status::success;
 }
 
 void greet(const SweepConfig& config, const Book& book, int world) {
