@@ -140,16 +140,23 @@ void SweepLeader::run() {
   try {
     run_jobs();
   } catch (const Error& error) {
-    if (!runner_.in_order()) {  // the others wait for an order: they end with the same error
-      Order order;
-      order.kind = OrderKind::fail;
-      order.status = error.status();
-      std::string(error.what()).copy(order.text.data(), order.text.size() - 1);
-      worker_.give(order);
-    }
+    tell_failure(error.status(), error.what());
+    throw;
+  } catch (const std::exception& error) {
+    tell_failure(Status::internal, error.what());
     throw;
   }
   worker_.give(Order{});
+}
+
+/// The others wait for an order: they end with the same error.
+void SweepLeader::tell_failure(Status status, std::string_view what) {
+  if (runner_.in_order()) return;  // it is theirs already
+  Order order;
+  order.kind = OrderKind::fail;
+  order.status = status;
+  what.copy(order.text.data(), order.text.size() - 1);
+  worker_.give(order);
 }
 
 void SweepLeader::run_jobs() {
@@ -157,21 +164,27 @@ void SweepLeader::run_jobs() {
   total_ = 0;
   for (const Job& job : list) total_ += job.weight;
   const double start_s = wall_s();
+  bool cut = false;
+  const auto used_up = [&] { hooks_.line("the budget is used up; continue with --resume and a larger --budget"); };
   for (const Job& job : list) {
     const double left_s = options_.budget_s - (wall_s() - start_s);
-    if (options_.budget_s > 0 && left_s <= 0)
-      return hooks_.line("the budget is used up; continue with --resume and a larger --budget");
+    if (options_.budget_s > 0 && left_s <= 0) return used_up();
     double cells_s = 0;
     for (const auto& problem : job.problems)
       cells_s += config_.cell_seconds * static_cast<double>(plans_of(config_, problem, cores_).size());
     const double share_s = left_s * job.weight / (total_ - done_);
-    run_job(job, options_.budget_s > 0 ? std::min(share_s, cells_s) : cells_s);
+    const bool short_of_time = options_.budget_s > 0 && share_s < cells_s;
+    const bool complete = run_job(job, short_of_time ? share_s : cells_s);
     done_ += job.weight;
-    hooks_.finished(job.name);
+    if (complete || !short_of_time)
+      hooks_.finished(job.name);
+    else
+      cut = true;  // a resume with a larger budget goes on with it
   }
+  if (cut) used_up();
 }
 
-void SweepLeader::run_job(const Job& job, double budget_s) {
+bool SweepLeader::run_job(const Job& job, double budget_s) {
   job_weight_ = job.weight;
   job_budget_s_ = budget_s;
   job_start_s_ = wall_s();
@@ -203,8 +216,10 @@ void SweepLeader::run_job(const Job& job, double budget_s) {
                           .mode = config_.mode,
                           .cache = config_.cache},
                          sink);
-  if (!task.problems.empty()) tuner::search(std::span(&task, 1), tuner::facts_of_variant, options, session);
+  const bool complete =
+      task.problems.empty() || tuner::search(std::span(&task, 1), tuner::facts_of_variant, options, session);
   tell(records);
+  return complete;
 }
 
 void SweepLeader::tell(const std::vector<tuner::Record>& records) const {

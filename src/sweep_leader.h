@@ -49,7 +49,9 @@ class SweepLeader {
   };
   [[nodiscard]] std::vector<Job> jobs() const;
   void run_jobs();
-  void run_job(const Job& job, double budget_s);
+  void tell_failure(Status status, std::string_view what);
+  /// True when nothing was left out for want of time.
+  [[nodiscard]] bool run_job(const Job& job, double budget_s);
   void tell(const std::vector<tuner::Record>& records) const;
   [[nodiscard]] std::vector<Plan> runnable(const Problem& problem) const;
   void record_unsupported(const Problem& problem) const;

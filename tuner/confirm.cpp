@@ -70,7 +70,7 @@ class Confirmation {
   Confirmation(const FactsOf& facts, const SearchOptions& options, Session& session)
       : facts_(facts), options_(options), session_(session) {}
 
-  void run(std::span<const Problem> problems) {
+  [[nodiscard]] bool run(std::span<const Problem> problems) {
     for (const Problem& problem : problems) {
       const auto decisions = decide_all(session_.records_of(std::span(&problem, 1)), facts_, options_.decision);
       if (!decisions.empty())
@@ -87,6 +87,8 @@ class Confirmation {
         if (one.open) measure(one, one.rounds);
       }
     if (session_.options().budget_s > 0) use_up();
+    return std::ranges::all_of(
+        finalists_, [this](const Finalists& one) { return widest(session_, one) <= session_.options().precision; });
   }
 
  private:
@@ -145,8 +147,8 @@ std::vector<Decision> decide_all(std::span<const Record> records, const FactsOf&
   return decisions;
 }
 
-void confirm(std::span<const Problem> problems, const FactsOf& facts, const SearchOptions& options, Session& session) {
-  Confirmation(facts, options, session).run(problems);
+bool confirm(std::span<const Problem> problems, const FactsOf& facts, const SearchOptions& options, Session& session) {
+  return Confirmation(facts, options, session).run(problems);
 }
 
 }  // namespace attune::tuner

@@ -14,6 +14,7 @@ namespace attune::tuner {
 
 /// Measures winner, runner-up, what a tie would prefer, and the vendor afresh at every problem; then goes on where
 /// their intervals leave the choice open or are wider than the precision, and with a budget until it is used up.
-void confirm(std::span<const Problem> problems, const FactsOf& facts, const SearchOptions& options, Session& session);
+/// False when an interval is still wider than the precision.
+bool confirm(std::span<const Problem> problems, const FactsOf& facts, const SearchOptions& options, Session& session);
 
 }  // namespace attune::tuner

@@ -55,6 +55,10 @@ class Search {
     advance(1, options_.race.rungs);
   }
 
+  [[nodiscard]] bool complete() const {
+    return confirmed_ && std::ranges::all_of(races_, [](const Entry& entry) { return entry.race.finished(); });
+  }
+
   void racing() {
     for (const Task& task : tasks_) {
       const std::vector<Problem> coarse = coarse_of(task);
@@ -68,7 +72,7 @@ class Search {
       advance(crossovers_share, options_.race.rungs);
     std::vector<Problem> problems;
     for (const Entry& entry : races_) problems.push_back(entry.race.problem());
-    confirm(problems, facts_, options_, session_);
+    confirmed_ = confirm(problems, facts_, options_, session_);
   }
 
  private:
@@ -166,16 +170,18 @@ class Search {
   SearchOptions options_;
   Session& session_;
   std::list<Entry> races_;
+  bool confirmed_ = true;
 };
 
 }  // namespace
 
-void search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session) {
+bool search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session) {
   Search run(tasks, facts, options, session);
   if (options.kind == SearchKind::exhaustive)
     run.exhaustive();
   else
     run.racing();
+  return run.complete();
 }
 
 Problem resized(const Problem& problem, Bytes bytes) {

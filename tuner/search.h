@@ -43,7 +43,10 @@ struct SearchOptions {
 /// rest and what the others left. Nothing is started that would end behind the budget's end. Without a budget each part
 /// ends by its own rule. Measuring ends before the budget does only when every interval is a quarter of the precision
 /// asked for.
-void search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session);
+///
+/// True when every race ended by its own rule and what was measured afresh converged; false when the budget cut them
+/// short.
+bool search(std::span<const Task> tasks, const FactsOf& facts, const SearchOptions& options, Session& session);
 
 /// The same problem at another size: whole elements, whole rows of fused kernels; at least one.
 [[nodiscard]] Problem resized(const Problem& problem, Bytes bytes);
