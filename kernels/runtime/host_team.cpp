@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "core/error.h"
 #include "core/partition.h"
@@ -16,6 +18,7 @@ namespace attune::host {
 
 namespace {
 constexpr Bytes page = 4096;
+constexpr std::uint32_t left = 2;  ///< In Control::failed: the rank has left in good order.
 constexpr Bytes default_chunk_bytes = 64 * 1024;
 constexpr Bytes largest_chunk_bytes = Bytes{1} << 40;  ///< Longer than any piece, and far from an overflow.
 
@@ -102,12 +105,22 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   bootstrap_->barrier();  // every control block is ready before the first launch writes to it
 }
 
+/// No peer may still be reading my memory: waits until everybody leaves or has failed, which a barrier of the bootstrap
+/// would not notice.
 HostTeam::~HostTeam() {
-  if (lost_) return;  // a peer may be gone: do not wait for it
-  try {
-    bootstrap_->barrier();  // no peer is still reading my memory
-  } catch (...) {
-  }
+  if (!lost_) state_of(rank()).store(left, std::memory_order_release);
+  const auto start = std::chrono::steady_clock::now();
+  for (int peer = 0; peer < size() && !lost_; ++peer)
+    for (unsigned turn = 1; state_of(peer).load(std::memory_order_acquire) == 0; ++turn) {
+      std::this_thread::yield();
+      if (turn % 64 == 0 && options_.progress != nullptr) options_.progress(options_.progress_context);
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      if (options_.timeout_s > 0 && waited.count() > options_.timeout_s) return;
+    }
+}
+
+std::atomic<std::uint32_t>& HostTeam::state_of(int rank) const {
+  return reinterpret_cast<Control*>(own_->base(rank))->failed;
 }
 
 std::byte* HostTeam::region(int rank, Region which) const {
@@ -125,7 +138,9 @@ std::byte* HostTeam::allocate(Bytes bytes) {
 void HostTeam::release(std::byte* memory) {
   for (std::size_t s = 1; s < segments_.size(); ++s) {
     if (segments_[s] == nullptr || segments_[s]->base(rank()) != memory) continue;
-    if (!lost_) bootstrap_->barrier();  // no peer still reads or writes it
+    bool complete = !lost_;
+    for (int peer = 0; peer < size(); ++peer) complete = complete && state_of(peer).load() == 0;
+    if (complete) bootstrap_->barrier();  // no peer still reads or writes it
     segments_[s].reset();
     bases_[s] = {};
     return;

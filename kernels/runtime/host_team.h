@@ -81,6 +81,7 @@ class HostTeam {
   [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
   [[nodiscard]] std::byte* region(int rank, Region which) const;
+  [[nodiscard]] std::atomic<std::uint32_t>& state_of(int rank) const;  ///< Control::failed.
 
   std::unique_ptr<Bootstrap> bootstrap_;
   TeamOptions options_;

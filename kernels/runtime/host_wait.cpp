@@ -30,7 +30,7 @@ void wait_patiently(const Launch& launch, const std::atomic<Word>& flag, std::ui
     if (turn % 64 != 0) continue;
     if (launch.policy.progress != nullptr && block == 0) launch.policy.progress(launch.policy.progress_context);
     if (in_another_call(launch, other)) refuse_mismatch(launch, peer);
-    if (other.failed.load(std::memory_order_acquire) != 0)
+    if (other.failed.load(std::memory_order_acquire) == 1)
       throw Error(Status::internal, fmt::format("rank {} waited for rank {}, which has failed", launch.rank, peer),
                   "see the error of that rank");
     const double waited = std::chrono::duration<double>(Clock::now() - start).count();

@@ -124,9 +124,7 @@ Case draw(std::uint64_t seed, const Choices& choices) {
   if (extreme) c.content.data = Data::exact;
   if (info.traits.numerics == Numerics::vendor && (c.content.data == Data::exact || !is_float(c.content.dtype)))
     c.content.data = Data::finite;
-  const Bytes most =
-      info.traits.max_bytes > 0 ? std::min(info.traits.max_bytes, choices.most_bytes) : choices.most_bytes;
-  c.count = draw_count(random, c.content.dtype, choices.ranks, most);
+  c.count = draw_count(random, c.content.dtype, choices.ranks, choices.most_bytes);
   c.plan = draw_plan(random, info, choices.most_blocks, c.count * size_of(c.content.dtype));
   c.placement = random.one_in(3) ? Placement::in_place : Placement::out_of_place;
   c.epilogue = random.one_in(3) ? all_of<EpilogueKind>()[random.next() % 5] : EpilogueKind::none;

@@ -3,6 +3,9 @@
 /// on.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "device/counting.h"
 #include "device/epilogue.h"
 #include "simt_team.h"
@@ -83,6 +86,25 @@ void expect_card(int ranks, int blocks, Index count) {
   EXPECT_EQ(counted.barriers, card.barriers) << "barriers";
   if (count < 500) return;  // below, a shard may have no pack to come by
   EXPECT_EQ(counted.rounds, card.rounds) << "rounds";
+}
+
+/// Counts one call of 8 ranks and 1 MiB, and writes them where ATTUNE_COUNTED says, for comparison with attune cost
+/// --json.
+TEST(CostCards, AreWhatTheProgramPrints) {
+  std::string json;
+  for_each_variant([&]<class V>() {
+    const Cost cost = count_call<V, float>(8, 2, Index{1} << 18);
+    const auto field = [](const char* name, auto value) {
+      return std::string(", \"") + name + "\": " + std::to_string(value);
+    };
+    json += (json.empty() ? "" : ",\n  ") + std::string("{\"variant\": \"") + std::string(variant_name<V>) + "\"" +
+            field("peer_read_bytes", cost.peer_reads) + field("peer_write_bytes", cost.peer_writes) +
+            field("local_read_bytes", cost.local_reads) + field("local_write_bytes", cost.local_writes) +
+            field("notifies", cost.notifies) + field("barriers", cost.barriers) + field("rounds", cost.rounds) + "}";
+    if (cost != V::cost(8, Bytes{1} << 20)) ADD_FAILURE() << variant_name<V> << ": " << json;
+  });
+  const char* file = std::getenv("ATTUNE_COUNTED");
+  if (file != nullptr) std::ofstream(file) << "[" << json << "]\n";
 }
 
 TEST(CostCards, AreWhatIsMoved) {

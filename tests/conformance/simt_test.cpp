@@ -113,7 +113,7 @@ std::string run_calls(SimtTeam& team, const std::vector<Call>& calls, int blocks
       fill_operand(call.content, cols, operand.data());
       const EpilogueSpec epilogue{call.epilogue, 1, operand.data(), cols};
       ++number;
-      if (number == 0) ++number;
+      if (number == 0) number = 2;  // never 0, and generations must alternate all the same
       const bool first = block == 0 && thread == 0;
       if (first) prepare(team, rank, call, number);
       mine.grid.sync(blocks * threads);
@@ -133,13 +133,13 @@ TEST_P(Threads, OfABlockGiveTheExactResult) {
   const auto kernels = all_kernels();
   Random random(mix(seed, static_cast<std::uint64_t>(threads)));
   const int most = effort(192) < 192 ? 64 : 160;
-  for (int team_number = 0; team_number < 6; ++team_number) {
+  for (int team_number = 0; team_number < 4; ++team_number) {
     const int ranks = std::min(2 + static_cast<int>(random.below(7)), std::max(2, most / threads));
     const int blocks = std::clamp(most / threads / ranks, 1, 3);
     const Epoch near_wrap = random.one_in(2) ? Epoch{0} : Epoch{0} - static_cast<Epoch>(random.below(40));
     SimtTeam team(ranks, capacity, near_wrap);
     std::vector<Call> calls;
-    for (int k = 0; k < effort(40); ++k) calls.push_back(draw_call(random, kernels, ranks, blocks, threads));
+    for (int k = 0; k < effort(36); ++k) calls.push_back(draw_call(random, kernels, ranks, blocks, threads));
     ASSERT_EQ(run_calls(team, calls, blocks, threads, near_wrap), "") << "seed " << seed;
   }
 }
