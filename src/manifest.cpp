@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <span>
 
 #include "core/hardware.h"
 #include "runtime/host_registry.h"
@@ -16,18 +18,27 @@ namespace attune::driver {
 
 namespace {
 /// Prefixes of variables that change what is measured. Values of others are nobody's business.
-constexpr std::array<std::string_view, 14> telling_variables{
-    "ATTUNE_",   "OMPI_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "UCC_",  "UCX_",
-    "PMIX_MCA_", "PRTE_MCA_", "FI_",        "OMP_",   "KMP_",   "GOMP_", "MALLOC_"};
+constexpr std::array<std::string_view, 13> telling_variables{"ATTUNE_", "OMPI_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_",
+                                                             "UCC_",    "UCX_",      "PRTE_MCA_",  "FI_",    "OMP_",
+                                                             "KMP_",    "GOMP_",     "MALLOC_"};
+
+/// What the launcher tells its processes: addresses and folders of one job, no choice of anybody's.
+constexpr std::array<std::string_view, 5> launcher_variables{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
+                                                             "OMPI_MCA_pmix", "PMIX_MCA_"};
+
+bool starts_with_any(std::string_view text, std::span<const std::string_view> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [text](auto prefix) { return text.starts_with(prefix); });
+}
 
 Json environment_here() {
   Json json = Json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    for (const auto prefix : telling_variables)
-      if (text.starts_with(prefix) && equals != std::string_view::npos)
-        json[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+    if (equals == std::string_view::npos || !starts_with_any(text, telling_variables) ||
+        starts_with_any(text, launcher_variables))
+      continue;
+    json[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
   }
   return json;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "runtime/mpi_bootstrap.h"
 #include "src/machine.h"
@@ -137,7 +138,8 @@ bool write_table(const Book& book, const SweepConfig& config) {
   try {
     const auto tuned = tuner::tune(book.records, tuner::facts_of_variant, options, nullptr);
     const std::string journal = read_file(book.folder.file("journal.jsonl"));
-    const Source source{.run = book.folder.path(), .journal_sha256 = sha256(journal), .created = utc_now()};
+    const std::string name = std::filesystem::weakly_canonical(book.folder.path()).filename().string();
+    const Source source{.run = name, .journal_sha256 = sha256(journal), .created = utc_now()};
     const Table table = tuner::table_of(tuned, host_hardware(), software_here(), source);
     std::size_t rules = 0;
     for (const auto& keyed : table.tables) rules += keyed.rules.size();
