@@ -102,7 +102,8 @@ std::vector<Plan> plans_of(const SweepConfig& config, const Problem& problem, in
   if (fused) names = {std::string(name_of(problem.collective))};
   if (names.empty())
     for (const auto& info : variant_table) names.emplace_back(info.name);
-  if (std::find(names.begin(), names.end(), "vendor") == names.end()) names.emplace_back("vendor");
+  std::erase(names, "vendor");  // comes first: a search that can afford one plan only must know the safe one
+  names.insert(names.begin(), "vendor");
   const auto blocks = config.blocks.empty() ? default_blocks(problem.ranks, cores) : config.blocks;
   std::vector<Plan> plans;
   for (const auto& name : names) {

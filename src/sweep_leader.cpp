@@ -35,6 +35,10 @@ tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::s
   return record;
 }
 
+/// Of a job's time at least this share is for measuring, however long validation took: a table of hasty times is worse
+/// than a sweep that takes longer.
+constexpr double least_measuring = 0.6;
+
 double wall_s() { return static_cast<double>(now_ns()) * 1e-9; }
 
 /// Validation and rewriting cost grows with the size, and so does one call.
@@ -205,13 +209,12 @@ bool SweepLeader::run_job(const Job& job, double budget_s) {
   const bool racing = config_.search == Search::racing;
   options.kind = racing ? tuner::SearchKind::racing : tuner::SearchKind::exhaustive;
   options.race.precision = config_.precision;
-  options.race.calls = 5;
   options.decision.numerics = config_.numerics;
   options.decision.filter = {config_.mode, config_.cache};
   const double left_s = budget_s - (wall_s() - job_start_s_);  // of this job's share, after validation
   tuner::Session session(runner_,
                          {.launch = options_.launch,
-                          .budget_s = std::max(left_s, 0.1 * budget_s),
+                          .budget_s = std::max(left_s, least_measuring * budget_s),
                           .precision = config_.precision,
                           .mode = config_.mode,
                           .cache = config_.cache},
