@@ -32,7 +32,8 @@ TunedKey tune_key(const KeyCells& cells, const FactsOf& facts, const DecisionOpt
     if (auto decision = decide(size, excluded, facts, options))
       tuned.decisions.push_back(std::move(*decision));
     else
-      tuned.notes.push_back("no plan is eligible at " + std::to_string(size.problem.bytes()) + " bytes");
+      tuned.notes.push_back("nothing is decided at " + std::to_string(size.problem.bytes()) +
+                            " bytes: no eligible plan, or no time of the vendor");
   }
   if (!tuned.decisions.empty()) tuned.rules = compact(tuned.decisions, previous, options);
   return tuned;

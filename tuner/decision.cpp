@@ -134,6 +134,9 @@ Excluded::Excluded(const KeyCells& key) {
                            std::string(name_of(cell.status)) + " at " + std::to_string(size.problem.bytes()) +
                            " bytes" + (cell.reason.empty() ? "" : " (" + cell.reason + ")"));
     }
+  for (const SizeCells& size : key.sizes)
+    for (const Cell& cell : size.cells)
+      needs_vendor_ = needs_vendor_ || (cell.plan.variant == vendor_name && cell.usable() && !contains(cell.plan));
 }
 
 const Candidate* Decision::find(const Plan& plan) const {
@@ -150,6 +153,7 @@ std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, 
   if (field.best == nullptr) return std::nullopt;
   for (const Eligible& one : eligible)
     if (one.cell->plan.variant == vendor_name && (field.vendor == nullptr || one.cell->fresh)) field.vendor = &one;
+  if (field.vendor == nullptr && excluded.needs_vendor()) return std::nullopt;
 
   Decision decision{.problem = size.problem, .bytes = size.problem.bytes()};
   for (const Eligible& one : eligible) decision.candidates.push_back(candidate_of(one, field));

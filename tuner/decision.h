@@ -70,14 +70,17 @@ class Excluded {
     return variants_.contains(plan.variant) || plans_.contains(plan);
   }
   [[nodiscard]] const std::vector<std::string>& reasons() const { return reasons_; }
+  /// Was the vendor measured at some size? Then nothing is decided at a size where it was not.
+  [[nodiscard]] bool needs_vendor() const { return needs_vendor_; }
 
  private:
   std::set<std::string> variants_;
   std::set<Plan> plans_;
   std::vector<std::string> reasons_;
+  bool needs_vendor_ = false;
 };
 
-/// Nothing if no plan is eligible at this size.
+/// Nothing if no plan is eligible at this size, or the vendor is missing here and was measured elsewhere.
 ///
 /// The fastest is found by medians, then corrected by paired rounds. The vendor is chosen if it is within the tie or if
 /// nothing beats it beyond the noise; else, of the plans within the tie that do, the one with the fewest blocks, then

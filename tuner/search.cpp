@@ -92,14 +92,15 @@ class Search {
         if (!entry.race.finished() && entry.race.rung() == rung && fits(entry.race, share)) entry.race.step(session_);
   }
 
-  /// A size that is expected not to fit, but was never measured, gets one call: large sizes are often far cheaper than
-  /// in proportion to the nearest known one.
+  /// A size that is expected not to fit, but was never measured, gets one call of the vendor: large sizes are often far
+  /// cheaper than in proportion to the nearest known one.
   bool fits(const Race& race, double share) {
     const Problem& problem = race.problem();
     if (session_.fits(problem, race.next_calls(), share)) return true;
     const std::vector<Plan> plans = race.survivors();
     if (session_.knows(problem) || plans.empty() || !session_.fits(problem, 1, share)) return false;
-    session_.round(problem, std::span(plans).first(1), 1, Stage::search);
+    const auto vendor = std::ranges::find(plans, "vendor", &Plan::variant);
+    session_.probe(problem, vendor == plans.end() ? plans.front() : *vendor);
     return session_.fits(problem, race.next_calls(), share);
   }
 

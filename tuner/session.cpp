@@ -57,6 +57,14 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
   return last_;
 }
 
+void Session::probe(const Problem& problem, const Plan& plan) {
+  const double start = runner_.now_s();
+  (void)runner_.round(problem, std::span(&plan, 1), 1);
+  Pace& pace = pace_[problem];
+  pace.seconds += runner_.now_s() - start;
+  ++pace.calls;
+}
+
 std::vector<Record> Session::records_of(std::span<const Problem> problems) const {
   std::vector<Record> found;
   for (const Problem& problem : problems) {

@@ -30,6 +30,9 @@ class Session {
   /// One interleaved round. Plans without samples keep their status in the records.
   const std::vector<Measured>& round(const Problem& problem, std::span<const Plan> plans, int calls, Stage stage);
 
+  /// One call whose time counts for what is expected of this size, and for nothing else: it is not recorded.
+  void probe(const Problem& problem, const Plan& plan);
+
   /// Half the width of the interval of a cell's median at this stage, relative; infinite without enough samples.
   [[nodiscard]] double relative_half_width(const Problem& problem, const Plan& plan, Stage stage) const;
 

@@ -127,6 +127,17 @@ TEST(BuildTable, UnknownVariantsAreLeftOutAndNamed) {
   EXPECT_EQ(tuned[0].notes.at(0), "from_another_build is out: this build does not know it");
 }
 
+/// A size that was only probed must not be won by the only plan that was tried there.
+TEST(BuildTable, ASizeWithoutTheVendorIsNotDecidedWhereOthersHaveIt) {
+  Journalist journal;
+  journal.measure(64, {{vendor, 1}, {mesh, 2}}).measure(4096, {{vendor, 1}, {mesh, 2}});
+  journal.rounds = journal.calls = 1;
+  journal.measure(1024, {{mesh, 2}});
+  const auto tuned = tune(journal.records, testing::facts, {}, nullptr);
+  EXPECT_EQ(text_of(rules_of(journal.records)), "0 vendor1");
+  EXPECT_NE(tuned[0].notes.at(0).find("nothing is decided at 1024 bytes"), std::string::npos);
+}
+
 TEST(BuildTable, NothingUsableIsAnError) {
   EXPECT_THROW((void)tune({}, testing::facts, {}, nullptr), Error);
   Journalist journal;

@@ -160,6 +160,15 @@ TEST(Session, ExpectsTimesFromTheNearestSize) {
   EXPECT_FALSE(session.fits(testing::problem_of(1000), 600, 0.5));
 }
 
+TEST(Session, AProbeTeachesTimesAndLeavesNoRecord) {
+  Scripted runner([](const Plan&, Bytes) { return 1000.0; }, 0.001);
+  Session session(runner, {}, {});
+  session.probe(testing::problem_of(64), vendor);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(64), 10), 0.01, 0.001);
+  EXPECT_TRUE(session.knows(testing::problem_of(64)));
+  EXPECT_TRUE(session.records().empty());
+}
+
 TEST(Search, FindsTheCrossoverWithinAQuarter) {
   Scripted runner(crossing);
   Session session(runner, {.launch = "L"}, {});
