@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "runtime/mpi_bootstrap.h"
 #include "src/machine.h"
