@@ -34,7 +34,7 @@ CaseGroup group_of(const SweepConfig& config, const Problem& base) {
 }
 
 /// The fused kernels take one row length per table.
-std::vector<CaseGroup> split_by_cols(CaseGroup group) {
+std::vector<CaseGroup> split_by_cols(const CaseGroup& group) {
   std::vector<CaseGroup> groups;
   std::vector<Index> seen;
   for (const Problem& problem : group.problems) {
