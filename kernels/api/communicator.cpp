@@ -2,7 +2,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <set>
 #include <thread>
@@ -106,7 +108,19 @@ struct Communicator::State {
 
   void run(const AllreduceCall& call, const Plan& plan) {
     const Guard guard(busy);
-    const std::size_t index = index_of(plan.variant);
+    run_variant(index_of(plan.variant), plan, call);
+  }
+
+  /// A rule's plan keeps its place: the name of its variant is looked up once.
+  void run(const AllreduceCall& call, const Answer& answer) {
+    const Guard guard(busy);
+    const Plan* plan = &answer.plan();
+    Resolved& known = resolved[reinterpret_cast<std::uintptr_t>(plan) / alignof(Plan) % resolved.size()];
+    if (known.plan != plan) known = {plan, index_of(plan->variant)};
+    run_variant(known.variant, *plan, call);
+  }
+
+  void run_variant(std::size_t index, const Plan& plan, const AllreduceCall& call) {
     if (!variant_table[index].composite) return team->allreduce(index, plan, call);
     if (variant_table[index].name == "naive") return host::naive_allreduce(*team, call);
     require_vendor();
@@ -137,6 +151,11 @@ struct Communicator::State {
   std::unique_ptr<host::HostTeam> team;
   std::atomic<bool> busy{false};
   std::set<Problem> noted;
+  struct Resolved {
+    const Plan* plan = nullptr;
+    std::size_t variant = 0;
+  };
+  std::array<Resolved, 31> resolved;  ///< By the address of the plan.
 };
 
 namespace {
@@ -218,7 +237,7 @@ void Communicator::allreduce(const AllreduceCall& call) {
   const Answer answer = find(problem);
   if (state_->settings.log_dispatch)
     state_->note(problem, answer, to_string(key_of(problem, state_->dispatcher.numerics())));
-  state_->run(call, answer.plan());
+  state_->run(call, answer);
 }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
