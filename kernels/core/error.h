@@ -3,7 +3,6 @@
 /// sweep is a status in its record. The library throws, only `src/` prints and exits.
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace attune {
 
@@ -22,7 +21,7 @@ enum class Status : int {
 /// "what, where, what to do" in one line, and the exit code that it leads to.
 class Error : public std::runtime_error {
  public:
-  Error(Status status, std::string what, std::string remedy = {})
+  Error(Status status, const std::string& what, const std::string& remedy = {})
       : std::runtime_error(remedy.empty() ? what : what + "; " + remedy), status_(status) {}
   [[nodiscard]] Status status() const noexcept { return status_; }
 

@@ -13,6 +13,7 @@ enum class Needs : std::uint8_t {
   peer_scratch,  ///< Read peers' inputs and scratch.
   peer_outputs,  ///< Read peers' inputs, read or write their outputs.
   peer_inboxes,  ///< Write to peers' inboxes and outputs; inputs may be any memory.
+  peer_slots,    ///< Write to peers' inboxes and read their scratch, slot by slot: any buffer and any length will do.
   multimem,
   many_nodes
 };

@@ -44,6 +44,10 @@ struct View {
     tally->cost.rounds = std::max(tally->cost.rounds, depth);
     inner.store(i, pack);
   }
+  template <class I>
+  void send(const I& i, const simt::SimtPack<T>& pack) const {
+    store(i, pack);
+  }
 
  private:
   template <class I>

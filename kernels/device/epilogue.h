@@ -18,9 +18,10 @@ struct NoEpilogue {
   }
 };
 
-/// The division of `avg`: one correct rounding, in the accumulator; integers divide truncating.
+/// The division of `avg`: one correct rounding, in the accumulator; integers divide truncating. Kernels of sums take
+/// NoEpilogue: asking for every pack whether to divide took longer than the sum.
 struct Average {
-  int divisor = 1;  ///< 1 = a plain sum.
+  int divisor = 1;
   template <class A, int L, int P>
   ATTUNE_DEVICE Pack<A, L, P> operator()(const auto&, const Pack<A, L, P>& sum) const {
     if (divisor == 1) return sum;

@@ -81,6 +81,9 @@ class Block {
     if (at_.in[from] == nullptr) meet(peer, line);
   }
 
+  /// Orders what was sent before the next flag that I raise. The flags of a launch that streams do so by themselves.
+  ATTUNE_DEVICE static void drain() { detail::drain_streaming_stores(); }
+
   /// notify(to), then wait(from).
   ATTUNE_DEVICE void handshake(int to, int from) {
     notify(to);

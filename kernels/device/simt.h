@@ -51,6 +51,11 @@ struct View {
     check(i);
     std::memcpy(data + i.first, &pack.part, static_cast<std::size_t>(i.lanes) * sizeof(T));
   }
+  /// A store that a peer will read: the same here.
+  template <class I>
+  void send(const I& i, const SimtPack<T>& pack) const {
+    store(i, pack);
+  }
 
  private:
   template <class I>

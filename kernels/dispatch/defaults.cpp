@@ -14,16 +14,19 @@ std::string first_known(std::initializer_list<std::string_view> names, std::span
   return "vendor";
 }
 
-/// One barrier pair costs less than the bytes that two-shot saves up to about 2 KiB; above, writing results into
-/// every output moves the least. One block: more of them need cores that the application may be using.
-std::vector<Rule> host_allreduce(Placement placement, std::span<const std::string_view> known) {
-  const std::string large = first_known({"two_shot_write", "two_shot"}, known);
+/// Where the next way begins to win, measured on two cores of a Zen 3 that share a cache.
+/// Registered: pushing in one shot saves a round up to 2 KiB; above, results written straight into every output move
+/// the least. Staged: one shot through the mailboxes up to 8 KiB, then shards through slots. One block: more of them
+/// need cores that the application may be using.
+std::vector<Rule> host_allreduce(Placement placement, Memory memory, std::span<const std::string_view> known) {
+  const bool registered = memory == Memory::registered;
+  const std::string large = registered ? first_known({"two_shot_write", "two_shot"}, known)
+                                       : first_known({"staged_two_shot", "two_shot", "two_shot_write"}, known);
   // Pulling in one shot is wrong in place: a rank would overwrite input that peers still read.
-  const std::string small = placement == Placement::in_place
-                                ? first_known({"push", "two_shot_write", "two_shot"}, known)
-                                : first_known({"push", "mesh", "two_shot_write"}, known);
+  const std::string small = placement == Placement::in_place ? first_known({"push", large}, known)
+                                                             : first_known({"push", "mesh", large}, known);
   std::vector<Rule> rules{{.min_bytes = 0, .plan = {.variant = small}}};
-  if (large != small) rules.push_back({.min_bytes = 2 * KiB + 1, .plan = {.variant = large}});
+  if (large != small) rules.push_back({.min_bytes = (registered ? 2 : 8) * KiB + 1, .plan = {.variant = large}});
   return rules;
 }
 
@@ -46,14 +49,15 @@ std::vector<Rule> cuda_allreduce(Placement placement, int ranks, std::span<const
 
 }  // namespace
 
-std::vector<Rule> default_rules(DeviceKind device, Collective collective, Placement placement, int ranks,
+std::vector<Rule> default_rules(DeviceKind device, Collective collective, Placement placement, Memory memory, int ranks,
                                 std::span<const std::string_view> known) {
   if (is_fused(collective)) {  // the kernel of the same name is its own and only variant
     Plan plan{.variant = first_known({name_of(collective)}, known)};
     if (device == DeviceKind::cuda && plan.variant != "vendor") plan.blocks = 36, plan.threads = 512;
     return {{.min_bytes = 0, .plan = plan}};
   }
-  return device == DeviceKind::host ? host_allreduce(placement, known) : cuda_allreduce(placement, ranks, known);
+  return device == DeviceKind::host ? host_allreduce(placement, memory, known)
+                                    : cuda_allreduce(placement, ranks, known);
 }
 
 }  // namespace attune

@@ -67,9 +67,11 @@ Dispatcher::Dispatcher(Table table, DeviceKind device, int ranks, Numerics allow
   if (table_.tables.size() > most) throw Error(Status::usage, "a dispatch table of more than 32767 tables", "split it");
   for (const Collective collective : all_of<Collective>())
     for (const Placement placement : all_of<Placement>())
-      defaults_.push_back({{.collective = collective, .ranks = ranks, .placement = placement, .numerics = allowed},
-                           allowed == Numerics::vendor ? std::vector<Rule>{Rule{}}
-                                                       : default_rules(device, collective, placement, ranks, known)});
+      for (const Memory memory : all_of<Memory>())
+        defaults_.push_back(
+            {{.collective = collective, .ranks = ranks, .placement = placement, .memory = memory, .numerics = allowed},
+             allowed == Numerics::vendor ? std::vector<Rule>{Rule{}}
+                                         : default_rules(device, collective, placement, memory, ranks, known)});
   for (const KeyedRules& rules : defaults_) prepare(rules, true);
   for (const KeyedRules& rules : table_.tables) {
     if (rules.key.ranks != ranks_) continue;
@@ -116,7 +118,9 @@ std::size_t Dispatcher::group_of(Index cols) const noexcept {
 Dispatcher::Entry Dispatcher::resolve(const TableKey& asked) const {
   Rank best;
   std::size_t answer =
-      static_cast<std::size_t>(asked.collective) * number_of<Placement> + static_cast<std::size_t>(asked.placement);
+      (static_cast<std::size_t>(asked.collective) * number_of<Placement> + static_cast<std::size_t>(asked.placement)) *
+          number_of<Memory> +
+      static_cast<std::size_t>(asked.memory);
   for (std::size_t i = defaults_.size(); i < prepared_.size(); ++i) {
     const TableKey& have = prepared_[i].rules->key;
     const auto sum = substitutions(asked, have);

@@ -91,7 +91,7 @@ class Dispatcher {
   Table table_;
   int ranks_;
   Numerics allowed_;
-  std::vector<KeyedRules> defaults_;  ///< By collective, then placement.
+  std::vector<KeyedRules> defaults_;  ///< By collective, placement, memory.
   std::vector<Prepared> prepared_;    ///< The defaults, then the table's.
   std::vector<Index> cols_;           ///< Row lengths in the table, ascending; {0} if there are none.
   std::vector<Entry> entries_;        ///< By slot.

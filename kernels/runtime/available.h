@@ -18,6 +18,7 @@ namespace attune::host {
     case Needs::peer_outputs:
     case Needs::peer_scratch:
     case Needs::peer_inboxes:
+    case Needs::peer_slots:
     case Needs::mailboxes:
       break;
   }

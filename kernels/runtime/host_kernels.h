@@ -10,7 +10,8 @@
 namespace attune::host {
 
 /// The kernels of one variant, by dtype. `sum2` and `sum` are the sum (for two ranks, for any) and, for floats, the
-/// average, compiled in full; `any` takes every op and prebuilt epilogue (device/any.h). A missing sum is null.
+/// average, compiled in full; `any` takes every op and prebuilt epilogue (device/any.h). A missing sum is null: those of
+/// 1-byte types, whose arithmetic hides the calls.
 struct KernelTable {
   std::array<Kernel, 12> sum2{};
   std::array<Kernel, 12> sum{};
@@ -41,11 +42,11 @@ struct InstanceTraits<V> {
 template <class V, class Isa, class T, int Ranks>
 void sum_kernel(const Launch& launch, int index) {
   constexpr bool streams = InstanceTraits<V>::streams_outputs;
-  if constexpr (std::is_integral_v<T>) {
-    run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, NoEpilogue{});
-  } else {
-    run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, Average{launch.op == Op::avg ? launch.ranks : 1});
+  if constexpr (!std::is_integral_v<T>) {
+    if (launch.op == Op::avg)
+      return run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, Average{launch.ranks});
   }
+  run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, NoEpilogue{});
 }
 template <class V, class Isa, class T>
 void any_kernel(const Launch& launch, int index) {
@@ -67,7 +68,7 @@ KernelTable make_kernels() {
   for (const DType dtype : all_of<DType>()) {
     const auto d = static_cast<std::size_t>(dtype);
     with_dtype(dtype, [&]<class T>() {
-      if constexpr (Isa::compiles_sums) {
+      if constexpr (Isa::compiles_sums && sizeof(T) > 1) {
         table.sum[d] = &sum_kernel<V, Isa, SumType<T>, 0>;
         table.sum2[d] = table.sum[d];
         if constexpr (InstanceTraits<V>::unrolls_peers) table.sum2[d] = &sum_kernel<V, Isa, SumType<T>, 2>;

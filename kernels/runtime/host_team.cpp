@@ -21,10 +21,13 @@ constexpr Bytes page = 4096;
 constexpr std::uint32_t left = 2;  ///< In Control::failed: the rank has left in good order.
 constexpr Bytes default_chunk_bytes = 64 * 1024;
 constexpr Bytes largest_chunk_bytes = Bytes{1} << 40;  ///< Longer than any piece, and far from an overflow.
+constexpr Bytes default_slot_bytes = 256 * 1024;  ///< Chunks of variants with slots: fewer flags, still in the cache.
 
 constexpr Bytes round_up(Bytes bytes, Bytes to) { return (bytes + to - 1) / to * to; }
 /// Slots of pushed shards are rounded to packs: a region is a little larger than the message.
 constexpr Bytes region_bytes(Bytes scratch_bytes) { return scratch_bytes + page; }
+/// Three slots of one pack per rank, for as many blocks as there may be.
+constexpr Bytes least_scratch = 3 * max_ranks * max_blocks * Bytes{host_pack_bytes};
 constexpr Bytes control_bytes() { return round_up(static_cast<Bytes>(sizeof(Control)), page); }
 
 /// The last-level cache in bytes; 32 MiB when the system does not tell.
@@ -48,11 +51,6 @@ std::uint64_t digest_of(std::size_t variant, const Plan& plan, const AllreduceCa
       .value();
 }
 
-Index chunk_elements(const Plan& plan, DType dtype) {
-  const Bytes bytes = plan.chunk_bytes > 0 ? std::min(plan.chunk_bytes, largest_chunk_bytes) : default_chunk_bytes;
-  return round_up(bytes, host_pack_bytes) / size_of(dtype);
-}
-
 template <class T>
 AnyEpilogue<T> make_epilogue(const AllreduceCall& call, int ranks, Index base) {
   const auto& spec = call.epilogue;
@@ -74,6 +72,9 @@ Kernel choose_kernel(const KernelTable& table, std::size_t variant, const Allred
   if (!sums || call.epilogue.kind != EpilogueKind::none || table.sum[d] == nullptr) return table.any[d];
   return ranks == 2 ? table.sum2[d] : table.sum[d];
 }
+bool aligned(const void* p, std::uintptr_t to = host_pack_bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % to == 0;
+}
 CallerArguments callers_arguments(const AllreduceCall& call, int ranks, Index base) {
   return {call.caller != nullptr ? call.caller->function : nullptr, call.op == Op::avg ? ranks : 1, base};
 }
@@ -90,7 +91,7 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   if (options.scratch_bytes < 1)
     throw Error(Status::usage, "options: scratch_bytes is " + std::to_string(options.scratch_bytes),
                 "give 1 or more bytes");
-  options_.scratch_bytes = round_up(options.scratch_bytes, page);
+  options_.scratch_bytes = round_up(std::max(options.scratch_bytes, least_scratch), page);
   own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * region_bytes(options_.scratch_bytes));
   auto* control = new (own_->base(rank())) Control;
   for (auto& block : counters_->block) {
@@ -99,6 +100,11 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   }
   for (auto& block : control->pad.line)
     for (auto& line : block) line.epoch.store(options_.first_epoch, std::memory_order_relaxed);
+  for (int r = 0; r < size(); ++r) {
+    control_[static_cast<std::size_t>(r)] = reinterpret_cast<Control*>(own_->base(r));
+    scratch_[static_cast<std::size_t>(r)] = region(r, Region::scratch);
+    inbox_[static_cast<std::size_t>(r)] = region(r, Region::inbox);
+  }
   mail_calls_ = options_.first_epoch;
   segments_.emplace_back();
   bases_.push_back(own_->bases());
@@ -130,6 +136,8 @@ std::byte* HostTeam::region(int rank, Region which) const {
 std::byte* HostTeam::allocate(Bytes bytes) {
   if (bytes < 0) throw Error(Status::usage, "allocate: negative size", "give 0 or more bytes");
   auto segment = std::make_unique<SharedSegment>(*bootstrap_, round_up(bytes, page));
+  const std::byte* mine = segment->base(rank());
+  ranges_.push_back({mine, mine + segment->bytes(rank()), segments_.size()});
   bases_.push_back(segment->bases());
   segments_.push_back(std::move(segment));
   return bases_.back()[static_cast<std::size_t>(rank())];
@@ -141,6 +149,7 @@ void HostTeam::release(std::byte* memory) {
     bool complete = !lost_;
     for (int peer = 0; peer < size(); ++peer) complete = complete && state_of(peer).load() == 0;
     if (complete) bootstrap_->barrier();  // no peer still reads or writes it
+    std::erase_if(ranges_, [&](const OwnRange& range) { return range.segment == s; });
     segments_[s].reset();
     bases_[s] = {};
     return;
@@ -151,12 +160,9 @@ void HostTeam::release(std::byte* memory) {
 
 SymmetricAddress HostTeam::address_of(const void* memory, Bytes bytes) const {
   const auto* at = static_cast<const std::byte*>(memory);
-  for (std::size_t s = 1; s < segments_.size(); ++s) {
-    if (segments_[s] == nullptr) continue;
-    const std::byte* base = segments_[s]->base(rank());
-    if (at >= base && at + bytes <= base + segments_[s]->bytes(rank()))
-      return SymmetricAddress::make(s, static_cast<std::uint64_t>(at - base));
-  }
+  for (const OwnRange& range : ranges_)
+    if (at >= range.begin && at + bytes <= range.end)
+      return SymmetricAddress::make(range.segment, static_cast<std::uint64_t>(at - range.begin));
   return {};
 }
 
@@ -173,11 +179,9 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
   launch.counters = counters_.get();
   launch.policy = {oversubscribed(launch.blocks) ? 0 : 4096, options_.timeout_s, options_.progress,
                    options_.progress_context};
-  for (int r = 0; r < size(); ++r) {
-    launch.control[static_cast<std::size_t>(r)] = reinterpret_cast<Control*>(own_->base(r));
-    launch.scratch[static_cast<std::size_t>(r)] = region(r, Region::scratch);
-    launch.inbox[static_cast<std::size_t>(r)] = region(r, Region::inbox);
-  }
+  launch.control = control_;
+  launch.scratch = scratch_;
+  launch.inbox = inbox_;
   CurrentLaunch& current = launch.control[static_cast<std::size_t>(rank())]->current[launch.number & 1U];
   current.digest.store(launch.digest, std::memory_order_relaxed);
   current.number.store(std::uint64_t{launch.number} + 1, std::memory_order_release);
@@ -194,6 +198,17 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
   }
 }
 
+/// Elements of a pipelining step, in whole packs. Slots must fit in a region; their number is equal on all ranks.
+Index HostTeam::chunk_elements(const Traits& traits, const Plan& plan, DType dtype) const {
+  Bytes bytes = std::min(plan.chunk_bytes, largest_chunk_bytes);
+  if (traits.needs == Needs::peer_slots) {
+    const Bytes of_block = options_.scratch_bytes / (3 * plan.blocks) / host_pack_bytes * host_pack_bytes;
+    const Bytes rounding = (size() - 1) * Bytes{host_pack_bytes};  // shards are whole packs: a slot may be larger
+    bytes = std::min(bytes > 0 ? bytes : default_slot_bytes, std::max(of_block - rounding, Bytes{host_pack_bytes}));
+  }
+  return round_up(bytes > 0 ? bytes : default_chunk_bytes, host_pack_bytes) / size_of(dtype);
+}
+
 void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call) {
   check(call);
   if (plan.blocks < 1 || plan.blocks > max_blocks)
@@ -202,9 +217,11 @@ void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceC
   if (call.count == 0) return;
   if (size() == 1)  // nobody to exchange with, whatever the variant
     return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
-  const Bytes limit = variant_table[variant].traits.max_bytes;
+  const Traits& traits = variant_table[variant].traits;
+  if (traits.needs == Needs::peer_slots) return run_piece(variant, plan, call, {0, call.count});
   const Index per_piece =
-      (limit > 0 ? std::min(limit, options_.scratch_bytes) : options_.scratch_bytes) / size_of(call.dtype);
+      (traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes) /
+      size_of(call.dtype);
   for (const Span piece : chunks_of({0, call.count}, per_piece)) run_piece(variant, plan, call, piece);
 }
 
@@ -214,13 +231,12 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   const Bytes bytes = piece.count * width;
   auto* in = static_cast<std::byte*>(const_cast<void*>(call.in)) + piece.first * width;
   auto* out = static_cast<std::byte*>(call.out) + piece.first * width;
-  const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % host_pack_bytes == 0; };
 
   Launch launch;
   launch.variant = variant_table[variant].name;
   launch.blocks = plan.blocks;
   launch.count = piece.count;
-  launch.chunk = chunk_elements(plan, call.dtype);
+  launch.chunk = chunk_elements(traits, plan, call.dtype);
   launch.op = call.op;
   launch.digest = digest_of(variant, plan, call, piece);
   launch.in = aligned(in) ? address_of(in, bytes) : SymmetricAddress{};
@@ -234,7 +250,7 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   }
   const bool stage_out = launch.out.word == 0 && uses_peer_outputs(traits.needs);
   if (stage_out) launch.out = staging(Region::outputs, 0, &launch.local_out);
-  launch.streaming = !stage_out && aligned(out) && beyond_cache(call.count * width);
+  launch.streaming = !stage_out && aligned(out, 16) && beyond_cache(call.count * width);
 
   const Kernel kernel = choose_kernel(kernels(variant), variant, call, size());
   const CallerArguments callers = callers_arguments(call, size(), piece.first);

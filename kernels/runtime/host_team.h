@@ -5,6 +5,7 @@
 
 #include "core/partition.h"
 #include "core/plan.h"
+#include "core/traits.h"
 #include "device/host_launch.h"
 #include "device/rms_norm.h"
 #include "runtime/bootstrap.h"
@@ -71,6 +72,11 @@ class HostTeam {
   /// Parts of a rank's memory behind its control block, each for one message: scratch, then where a rank stages an
   /// input or peers push (never both in one launch), then staged outputs.
   enum class Region { scratch, inbox, outputs };
+  struct OwnRange {
+    const std::byte* begin;
+    const std::byte* end;
+    std::size_t segment;
+  };
 
   void run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
   void fused_registered(const Plan& plan, const NormCall& call);
@@ -82,12 +88,17 @@ class HostTeam {
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
   [[nodiscard]] std::byte* region(int rank, Region which) const;
   [[nodiscard]] std::atomic<std::uint32_t>& state_of(int rank) const;  ///< Control::failed.
+  [[nodiscard]] Index chunk_elements(const Traits& traits, const Plan& plan, DType dtype) const;
 
   std::unique_ptr<Bootstrap> bootstrap_;
   TeamOptions options_;
   std::unique_ptr<SharedSegment> own_;                    ///< Control block, scratch, staging for input and output.
   std::vector<std::unique_ptr<SharedSegment>> segments_;  ///< [0] is unused: number 0 is own_.
   std::vector<std::array<std::byte*, max_ranks>> bases_;  ///< [segment][rank], as launches read it.
+  std::vector<OwnRange> ranges_;                          ///< My memory in the live segments of allocate().
+  std::array<Control*, max_ranks> control_{};             ///< Every rank's control block,
+  std::array<std::byte*, max_ranks> scratch_{};           ///< scratch
+  std::array<std::byte*, max_ranks> inbox_{};             ///< and inbox.
   std::unique_ptr<Counters> counters_;
   Workers workers_;
   std::uint32_t launches_ = 0;

@@ -18,6 +18,11 @@ namespace attune::host {
 namespace {
 constexpr std::align_val_t page{4096};
 
+/// Where a rank's thread keeps its region, for the others to read.
+struct Place {
+  const std::shared_ptr<std::byte>* owner;
+};
+
 std::string unique_name() {
   static std::atomic<unsigned> serial{0};
   return fmt::format("/attune-{}-{}", ::getpid(), serial.fetch_add(1));
@@ -69,9 +74,9 @@ void SharedSegment::share_within_process(Bootstrap& bootstrap, Bytes bytes) {
   if (mine != nullptr) std::memset(mine, 0, static_cast<std::size_t>(bytes));
   const std::shared_ptr<std::byte> owner(mine, [](std::byte* at) { ::operator delete(at, page); });
   throw_together(bootstrap, error, "use smaller buffers");
-  const auto all = bootstrap.gather(&owner);
+  const auto all = bootstrap.gather(Place{&owner});
   for (std::size_t r = 0; r < all.size(); ++r) {
-    kept_[r] = *all[r];
+    kept_[r] = *all[r].owner;
     base_[r] = kept_[r].get();
   }
   bootstrap.barrier();  // everybody has read `owner`

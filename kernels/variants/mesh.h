@@ -9,7 +9,7 @@
 ///            missing exit barrier became a bug more than once: peers read my input until the last barrier.
 #include "core/partition.h"
 #include "core/traits.h"
-#include "device/team.h"
+#include "device/views.h"
 
 namespace attune::variants {
 
@@ -28,9 +28,12 @@ struct mesh {
   template <int Ranks, class T>
   ATTUNE_DEVICE static void run(auto& block, const Team<Ranks>& team, const auto& buffers, auto op, auto epilogue) {
     block.barrier(team);  // every input is ready
-    block.for_each_pack(block.share_of({0, buffers.count}), [&](auto i) {
-      buffers.out(team.rank).store(i, narrow<T>(epilogue(i, sum_over(team, buffers, i, op))));
-    });
+    const auto in = by_rank(team, [&](int rank) { return buffers.in(rank); });
+    const auto out = buffers.out(team.rank);
+    block.for_each_pack(
+        block.share_of({0, buffers.count}), [=](auto i) __attribute__((always_inline)) {
+          out.store(i, narrow<T>(epilogue(i, sum_over(team, in, i, op))));
+        });
     block.barrier(team);  // every peer has read my input
   }
 };

@@ -13,7 +13,7 @@
 #include "core/partition.h"
 #include "core/traits.h"
 #include "device/signal.h"
-#include "device/team.h"
+#include "device/views.h"
 
 namespace attune::variants {
 
@@ -35,8 +35,11 @@ struct push {
     const Span mine = block.share_of({0, buffers.count});
     block.post(team, buffers, mine);
     const auto letters = block.take(team, buffers);  // every peer's share has come
+    const auto in = by_rank(team, [&](int rank) { return letters.in(rank); });
+    const auto out = buffers.out(team.rank);
     block.for_each_pack(
-        mine, [&](auto i) { buffers.out(team.rank).store(i, narrow<T>(epilogue(i, sum_over(team, letters, i, op)))); });
+        mine, [=](auto i)
+                  __attribute__((always_inline)) { out.store(i, narrow<T>(epilogue(i, sum_over(team, in, i, op)))); });
   }
 };
 

@@ -11,7 +11,7 @@
 ///            in place of messages; vLLM's 2-stage kernel is the same on GPUs.
 #include "core/partition.h"
 #include "core/traits.h"
-#include "device/team.h"
+#include "device/views.h"
 
 namespace attune::variants {
 
@@ -30,14 +30,22 @@ struct two_shot {
   template <int Ranks, class T>
   ATTUNE_DEVICE static void run(auto& block, const Team<Ranks>& team, const auto& buffers, auto op, auto epilogue) {
     block.barrier(team);  // every input is ready
-    block.for_each_pack(block.share_of(block.shard_of(buffers.count, team.rank, team.ranks)), [&](auto i) {
-      buffers.scratch(team.rank).store(i, narrow<T>(epilogue(i, sum_over(team, buffers, i, op))));
-    });
+    const auto in = by_rank(team, [&](int rank) { return buffers.in(rank); });
+    const auto sums = buffers.scratch(team.rank);
+    const auto out = buffers.out(team.rank);
+    const Span mine = block.share_of(block.shard_of(buffers.count, team.rank, team.ranks));
+    block.for_each_pack(
+        mine, [=](auto i)
+                  __attribute__((always_inline)) { sums.send(i, narrow<T>(epilogue(i, sum_over(team, in, i, op)))); });
+    block.drain();
 
     block.barrier(team);  // every shard is summed, every input may be overwritten
     for_each_rank(team, [&](int rank) {
-      block.for_each_pack(block.share_of(block.shard_of(buffers.count, rank, team.ranks)),
-                          [&](auto i) { buffers.out(team.rank).store(i, buffers.scratch(rank).load(i)); });
+      const auto theirs = buffers.scratch(rank);
+      block.for_each_pack(
+          block.share_of(block.shard_of(buffers.count, rank, team.ranks)), [=](auto i) __attribute__((always_inline)) {
+            out.store(i, theirs.load(i));
+          });
     });
   }
 };

@@ -11,7 +11,7 @@
 ///            for sizes that the ranks do not divide: the stride is the largest shard.
 #include "core/partition.h"
 #include "core/traits.h"
-#include "device/team.h"
+#include "device/views.h"
 
 namespace attune::variants {
 
@@ -32,22 +32,27 @@ struct two_shot_push {
     const Index slot = block.slot_of(buffers.count, team.ranks);
     for_each_peer(team, [&](int owner) {
       const Span shard = block.shard_of(buffers.count, owner, team.ranks);
+      const auto in = buffers.in(team.rank);
       const auto inbox = buffers.inbox(owner).from(shard.first - team.rank * slot);
-      block.for_each_pack(block.share_of(shard), [&](auto i) { inbox.store(i, buffers.in(team.rank).load(i)); });
+      block.for_each_pack(
+          block.share_of(shard), [=](auto i) __attribute__((always_inline)) { inbox.send(i, in.load(i)); });
     });
+    block.drain();
     block.barrier(team);  // every part of my shard has come
 
     const Span shard = block.shard_of(buffers.count, team.rank, team.ranks);
-    const auto part = [&](int writer, auto i) {
-      const auto inbox = buffers.inbox(team.rank).from(shard.first - writer * slot);
-      return widen(writer == team.rank ? buffers.in(writer).load(i) : inbox.load(i));
-    };
-    block.for_each_pack(block.share_of(shard), [&](auto i) {
-      auto sum = part(0, i);
-      for (int writer = 1; writer < team.ranks; ++writer) sum = op(sum, part(writer, i));
-      const auto result = narrow<T>(epilogue(i, sum));
-      for_each_rank(team, [&](int rank) { buffers.out(rank).store(i, result); });
-    });
+    const auto inbox = buffers.inbox(team.rank);
+    auto parts = by_rank(team, [&](int writer) { return inbox.from(shard.first - writer * slot); });
+    parts[static_cast<std::size_t>(team.rank)] = buffers.in(team.rank);
+    const auto out = by_distance(team, [&](int rank) { return buffers.out(rank); });
+    block.for_each_pack(
+        block.share_of(shard), [=](auto i) __attribute__((always_inline)) {
+          const auto result = narrow<T>(epilogue(i, sum_over(team, parts, i, op)));
+          out[0].store(i, result);
+#pragma GCC unroll 8
+          for (int peer = 1; peer < team.ranks; ++peer) out[static_cast<std::size_t>(peer)].send(i, result);
+        });
+    block.drain();
     block.barrier(team);  // every output has landed
   }
 };

@@ -10,7 +10,7 @@
 ///            broadcast of output pointers (ROCm/aiter #1910) and MSCCL++'s zero-copy reduce-scatter/all-gather.
 #include "core/partition.h"
 #include "core/traits.h"
-#include "device/team.h"
+#include "device/views.h"
 
 namespace attune::variants {
 
@@ -30,10 +30,17 @@ struct two_shot_write {
   template <int Ranks, class T>
   ATTUNE_DEVICE static void run(auto& block, const Team<Ranks>& team, const auto& buffers, auto op, auto epilogue) {
     block.barrier(team);  // every input is ready
-    block.for_each_pack(block.share_of(block.shard_of(buffers.count, team.rank, team.ranks)), [&](auto i) {
-      const auto result = narrow<T>(epilogue(i, sum_over(team, buffers, i, op)));
-      for_each_rank(team, [&](int rank) { buffers.out(rank).store(i, result); });
-    });
+    const auto in = by_rank(team, [&](int rank) { return buffers.in(rank); });
+    const auto out = by_distance(team, [&](int rank) { return buffers.out(rank); });
+    const Span mine = block.share_of(block.shard_of(buffers.count, team.rank, team.ranks));
+    block.for_each_pack(
+        mine, [=](auto i) __attribute__((always_inline)) {
+          const auto result = narrow<T>(epilogue(i, sum_over(team, in, i, op)));
+          out[0].store(i, result);
+#pragma GCC unroll 8
+          for (int peer = 1; peer < team.ranks; ++peer) out[static_cast<std::size_t>(peer)].send(i, result);
+        });
+    block.drain();
     block.barrier(team);  // every output has landed, every input has been read
   }
 };

@@ -35,8 +35,8 @@ struct SimtRank {
   SimtRank(Bytes capacity, Epoch first_epoch)
       : in(capacity + 64),
         out(capacity + 64),
-        scratch(2 * capacity + 1024),
-        inbox(2 * capacity + 1024),
+        scratch(3 * 3 * capacity + 8192),  // three blocks with three slots of a whole message each
+        inbox(3 * 3 * capacity + 8192),
         memory(capacity + 64, first_epoch) {
     for (auto& block : counters) {
       block.sent.fill(first_epoch);

@@ -105,7 +105,7 @@ def of_packs():
         one(TEAM, "distance <= team.ranks", "distance < team.ranks", "two_shot"),
         one(TEAM, "distance < team.ranks", "distance + 1 < team.ranks", "mesh"),
         one(TEAM, "if (to < 0) to += self.ranks;", "if (to < 0) to = 0;", "ring"),
-        one(BLOCK, "rank < team.ranks; ++rank", "rank < team.ranks - 1; ++rank", "mesh"),
+        one("device/views.h", "= 1; rank < team.ranks", "= 1; rank < team.ranks - 1", "mesh"),
         one(PARTITION, "(which < extra ? 1 : 0)", "0", "two_shot"),
         one(PARTITION, "(which < extra ? which : extra)", "extra", "two_shot"),
         one(PARTITION, "(span.count + lanes - 1) / lanes", "span.count / lanes", "two_shot"),
