@@ -10,8 +10,8 @@
 namespace attune::host {
 
 /// The kernels of one variant, by dtype. `sum2` and `sum` are the sum (for two ranks, for any) and, for floats, the
-/// average, compiled in full; `any` takes every op and prebuilt epilogue (device/any.h). A missing sum is null: those of
-/// 1-byte types, whose arithmetic hides the calls.
+/// average, compiled in full; `any` takes every op and prebuilt epilogue (device/any.h). A missing sum is null: those
+/// of 1-byte types, whose arithmetic hides the calls.
 struct KernelTable {
   std::array<Kernel, 12> sum2{};
   std::array<Kernel, 12> sum{};
@@ -43,8 +43,7 @@ template <class V, class Isa, class T, int Ranks>
 void sum_kernel(const Launch& launch, int index) {
   constexpr bool streams = InstanceTraits<V>::streams_outputs;
   if constexpr (!std::is_integral_v<T>) {
-    if (launch.op == Op::avg)
-      return run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, Average{launch.ranks});
+    if (launch.op == Op::avg) return run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, Average{launch.ranks});
   }
   run_kernel<V, Isa, T, Ranks, streams>(launch, index, Sum{}, NoEpilogue{});
 }

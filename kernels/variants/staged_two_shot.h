@@ -5,9 +5,8 @@
 ///   deliver(c)   inbox[r][slot c, me][i] = in[i]                     for i in shard(r) of chunk c, every peer r
 ///   reduce(c)    out[i] = scratch[me][slot c][i] = the sum, in rank order, of in[i] and inbox[me][slot c, r][i]
 ///   collect(c)   out[i] = scratch[r][slot c][i]                      for i in shard(r), every peer r
-/// Between the flag that ends reduce(c) and the wait that begins reduce(c+1) a rank collects c-1 and delivers c+2, so
-/// that a peer's short delay costs nothing. That takes three slots each: when I deliver c+2 its owner may be reading c
-/// and c+1, and when I sum c peers may still be collecting c-2 and c-1.
+/// Between the flag after reduce(c) and the wait before reduce(c+1) a rank collects c-1 and delivers c+2. That takes
+/// three slots each: when I deliver c+2 its owner may read c and c+1; when I sum c peers may collect c-2 and c-1.
 /// Wins       memory that peers cannot address: a rank's own shard is never copied, the slots stay in the cache.
 /// Per rank   (5n-2)/n·bytes of loads and stores, the least there is with private buffers.
 /// In place   safe: a shard has been delivered, or is summed, before its output is written.
@@ -45,17 +44,16 @@ struct staged_two_shot {
       return Span{mine.first + first, mine.count - first < chunk ? mine.count - first : chunk};
     };
     const Index shard = block.slot_of(chunk, team.ranks);
-    const auto slot = [&](int which) { return Slot{shard, (block.index() * slots + which) * team.ranks * shard}; };
+    const auto slot = [&](Index which) { return Slot{shard, (block.index() * slots + which) * team.ranks * shard}; };
     deliver(block, team, buffers, piece(0), slot(0));
     signal(block, team);
     deliver(block, team, buffers, piece(1), slot(1));
-    Index step = 0;
-    int now = 0;  // the slot of this step
+    Index step = 0, now = 0;  // the slot of this step
     for (;; ++step) {
       await(block, team);  // every part of my shard of this step has come, the sums of the step before are there
       reduce<T>(block, team, buffers, piece(step), slot(now), op, epilogue);
       signal(block, team);
-      const int other = now == 0 ? slots - 1 : now - 1;  // of the step before, and of the one after the next
+      const Index other = now == 0 ? slots - 1 : now - 1;  // of the step before, and of the one after the next
       if (step > 0) collect(block, team, buffers, piece(step - 1), slot(other));
       deliver(block, team, buffers, piece(step + 2), slot(other));
       if ((step + 1) * chunk >= mine.count) break;

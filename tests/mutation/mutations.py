@@ -28,7 +28,7 @@ class Mutation:
         return text[:place] + self.new + text[place + len(self.old):]
 
 
-STATEMENT = re.compile(r"block\.(barrier|wait|notify|handshake)\(([^;]*)\);")
+STATEMENT = re.compile(r"(?:block\.)?(barrier|wait|notify|handshake|signal|await)\(([^;{]*)\);")
 LOOP_END = re.compile(r"< team\.ranks\b(?! - 1)")
 
 # Left out, because nothing can show them: the fence behind stores that went past the cache (drain_streaming_stores; x86
