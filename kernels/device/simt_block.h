@@ -21,6 +21,7 @@ class Block {
     if (thread_ == 0) (*launch_.counters)[static_cast<std::size_t>(index_)] = counters_;
   }
 
+  [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] Span share_of(Span span) const { return part_of(span, index_, launch_.blocks); }
   [[nodiscard]] static Span shard_of(Index count, int rank, int ranks) { return part_of({0, count}, rank, ranks); }
   [[nodiscard]] static Span part_of(Span span, int which, int parts) {

@@ -15,18 +15,29 @@ std::string first_known(std::initializer_list<std::string_view> names, std::span
 }
 
 /// Where the next way begins to win, measured on two cores of a Zen 3 that share a cache.
-/// Registered: pushing in one shot saves a round up to 2 KiB; above, results written straight into every output move
-/// the least. Staged: one shot through the mailboxes up to 8 KiB, then shards through slots. One block: more of them
-/// need cores that the application may be using.
+/// Registered: pushing in one shot while the message is two lines; pulling in one shot below 4 KiB; above, results
+/// written straight into every output move the least. In place, pulling is wrong: a rank would overwrite input that
+/// peers still read. Staged: one shot through the mailboxes below 4 KiB, then shards through slots. One block: more of
+/// them need cores that the application may be using.
 std::vector<Rule> host_allreduce(Placement placement, Memory memory, std::span<const std::string_view> known) {
-  const bool registered = memory == Memory::registered;
-  const std::string large = registered ? first_known({"two_shot_write", "two_shot"}, known)
-                                       : first_known({"staged_two_shot", "two_shot", "two_shot_write"}, known);
-  // Pulling in one shot is wrong in place: a rank would overwrite input that peers still read.
-  const std::string small = placement == Placement::in_place ? first_known({"push", large}, known)
-                                                             : first_known({"push", "mesh", large}, known);
-  std::vector<Rule> rules{{.min_bytes = 0, .plan = {.variant = small}}};
-  if (large != small) rules.push_back({.min_bytes = (registered ? 2 : 8) * KiB + 1, .plan = {.variant = large}});
+  std::vector<Rule> rules;
+  const auto from = [&](Bytes bytes, std::initializer_list<std::string_view> names) {
+    Plan plan{.variant = first_known(names, known)};
+    if (rules.empty() || rules.back().plan != plan) rules.push_back({.min_bytes = bytes, .plan = plan});
+  };
+  if (memory == Memory::staged) {
+    from(0, {"push", "staged_two_shot", "two_shot_write", "two_shot"});
+    from(4 * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
+    return rules;
+  }
+  if (placement == Placement::in_place) {
+    from(0, {"push", "two_shot_write", "two_shot"});
+    from(129, {"two_shot_write", "two_shot"});
+    return rules;
+  }
+  from(0, {"push", "mesh", "two_shot_write", "two_shot"});
+  from(129, {"mesh", "two_shot_write", "two_shot"});
+  from(4 * KiB, {"two_shot_write", "two_shot"});
   return rules;
 }
 

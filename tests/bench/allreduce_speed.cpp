@@ -1,9 +1,12 @@
 /// Measures allreduce plans against MPI_Allreduce and against copying, call by call in turn:
-///   mpirun -n 2 allreduce_speed [--sizes 8,8K,1M] [--cache hot|rewritten] [--memory registered|staged]
-///                               [--dtype f32|bf16] [--seconds 0.3] [--plans auto,two_shot_write] [--in-place]
-/// One line per size and candidate: median of (last end - common start) in µs, and the vendor's median over it.
-/// The vendor's column of bf16 is its sum of 16-bit integers. `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache. A sample with an
-/// involuntary context switch or a late start on any rank is dropped.
+///   mpirun -n 2 allreduce_speed [--sizes 8,8K,1M] [--cache hot|rewritten] [--memory registered|staged] [--in-place]
+///                               [--dtype f32|bf16] [--seconds 0.3] [--plans auto,two_shot_write:256K] [--csv FILE]
+/// One line per size: of each candidate the median of (last end - common start) in µs, and the median of the vendor's
+/// time over its own in the same turn. Plans: `auto` is the table's choice; `bf16` the same bytes as bf16, `bf16_half`
+/// the same count; `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache. The
+/// vendor's column of bf16 is its sum of 16-bit integers. A turn with an involuntary context switch or a late start on
+/// any rank is dropped where enough others are left; with more ranks than cores none is, and a sample is the mean of
+/// several calls in a row. The file gets one line per size and candidate, with a 99 % interval of the ratio.
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sched.h>
@@ -12,10 +15,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
-#include <map>
 #include <random>
 #include <vector>
 #if defined(__SSE2__)
@@ -56,7 +60,7 @@ struct Meeting {
 
 class Clock {
  public:
-  explicit Clock(MPI_Comm comm) : comm_(comm) {
+  explicit Clock(MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &ranks_);
     void* at = nullptr;
@@ -71,7 +75,9 @@ class Clock {
   }
   ~Clock() { MPI_Win_free(&window_); }
 
-  /// One timed call: µs from the common start to the last end, or a negative number when the sample is spoilt.
+  [[nodiscard]] bool crowded() const { return crowded_; }
+
+  /// One timed call: µs from the common start to the last end, negative when the sample is spoilt.
   /// The same on every rank.
   double time(const std::function<void()>& call, std::int64_t slack_ns) {
     ++turn_;
@@ -90,7 +96,8 @@ class Clock {
     }
     call();
     mine.end_ns = now_ns();
-    mine.spoilt = (late && !crowded_) || (involuntary_switches() != switches && !crowded_);
+    const long forgiven = static_cast<long>((mine.end_ns - start) / 10000000);  // housekeeping in long calls
+    mine.spoilt = !crowded_ && (late || involuntary_switches() - switches > forgiven);
     mine.done.store(turn_, std::memory_order_release);
     std::int64_t last = 0;
     bool spoilt = false;
@@ -100,7 +107,8 @@ class Clock {
       last = std::max(last, theirs.end_ns);
       spoilt = spoilt || theirs.spoilt;
     }
-    return spoilt ? -1 : static_cast<double>(last - start) / 1000;
+    const double us = static_cast<double>(last - start) / 1000;
+    return spoilt ? -us : us;
   }
 
  private:
@@ -108,7 +116,6 @@ class Clock {
     for (unsigned spin = 1; flag.load(std::memory_order_acquire) < turn_; ++spin)
       if (crowded_ || spin % 4096 == 0) ::sched_yield();
   }
-  MPI_Comm comm_;
   MPI_Win window_ = MPI_WIN_NULL;
   Meeting* meeting_ = nullptr;
   int rank_ = 0, ranks_ = 1;
@@ -146,13 +153,15 @@ std::vector<std::string> split(const std::string& text) {
 struct Settings {
   std::vector<Bytes> sizes;
   std::vector<std::string> plans{"auto"};
+  std::string csv;
   bool rewritten = false, staged = false, in_place = false, bf16 = false;
   double seconds = 0.3;
 };
 
 Settings read(int argc, char** argv) {
   Settings s;
-  for (Bytes b = 8; b <= 256 << 20; b *= 4) s.sizes.push_back(b);
+  for (Bytes b = 8; b <= 128 << 20; b *= 4) s.sizes.push_back(b);
+  s.sizes.push_back(Bytes{256} << 20);
   for (int i = 1; i < argc; ++i) {
     const std::string key = argv[i];
     const std::string value = i + 1 < argc ? argv[i + 1] : "";
@@ -166,6 +175,7 @@ Settings read(int argc, char** argv) {
     if (key == "--dtype") s.bf16 = value == "bf16";
     if (key == "--seconds") s.seconds = std::stod(value);
     if (key == "--plans") s.plans = split(value);
+    if (key == "--csv") s.csv = value;
     if (key != "--sizes") continue;
     s.sizes.clear();
     for (const auto& word : split(value)) s.sizes.push_back(parse_size(word));
@@ -173,10 +183,41 @@ Settings read(int argc, char** argv) {
   return s;
 }
 
-double quantile(std::vector<double> samples, double q) {
-  if (samples.empty()) return -1;
+/// A median and its 99 % interval, by order statistics.
+struct Middle {
+  double median = -1, low = -1, high = -1;
+};
+Middle middle_of(std::vector<double> samples) {
+  if (samples.empty()) return {};
   std::ranges::sort(samples);
-  return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
+  const auto last = static_cast<double>(samples.size() - 1);
+  const auto at = [&](double place) { return samples[static_cast<std::size_t>(std::clamp(place, 0.0, last))]; };
+  const double reach = 1.288 * std::sqrt(last + 1);
+  return {at(last / 2), at(std::floor(last / 2 - reach)), at(std::ceil(last / 2 + reach))};
+}
+
+/// The times of all candidates, turn by turn; negative where spoilt.
+using Turns = std::vector<std::vector<double>>;
+
+/// The middle of value(turn) over the turns in which `good` holds; over all turns where these are too few.
+template <class Good, class Value>
+Middle middle_over(const Turns& turns, Good good, Value value) {
+  std::vector<double> chosen, all;
+  for (const auto& turn : turns) {
+    all.push_back(value(turn));
+    if (good(turn)) chosen.push_back(all.back());
+  }
+  return middle_of(chosen.size() < std::min<std::size_t>(8, all.size()) ? all : chosen);
+}
+Middle times_of(const Turns& turns, std::size_t c) {
+  return middle_over(
+      turns, [c](const auto& turn) { return turn[c] > 0; }, [c](const auto& turn) { return std::abs(turn[c]); });
+}
+/// The vendor's time (candidate 0) over this one's in the same turn.
+Middle ratios_of(const Turns& turns, std::size_t c) {
+  return middle_over(
+      turns, [c](const auto& turn) { return turn[0] > 0 && turn[c] > 0; },
+      [c](const auto& turn) { return std::abs(turn[0] / turn[c]); });
 }
 
 class Measurement {
@@ -197,27 +238,29 @@ class Measurement {
 
   void measure(Bytes bytes) {
     const std::vector<Candidate> candidates = candidates_for(bytes);
-    std::vector<std::vector<double>> samples(candidates.size());
     std::vector<std::size_t> order(candidates.size());
     for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
+    const int calls = !clock_.crowded() ? 1 : bytes <= 64 * 1024 ? 16 : 2;
     std::minstd_rand random(7);
     for (const auto& c : candidates) c.second(), c.second();
+    Turns turns;
     const std::int64_t begin = now_ns();
-    int more = 1, rejected = 0;
-    for (int round = 0; more != 0; ++round) {
+    for (int more = 1; more != 0;) {
       std::ranges::shuffle(order, random);
+      auto& turn = turns.emplace_back(candidates.size());
       for (const std::size_t c : order) {
-        if (s_.rewritten || s_.in_place) rewrite(bytes, round);
-        const double us = clock_.time(candidates[c].second, bytes > 1 << 20 ? 20000 : 1500);
-        if (us >= 0) samples[c].push_back(us);
-        if (us < 0) ++rejected;
+        if (s_.rewritten || s_.in_place) rewrite(bytes, static_cast<int>(turns.size()));
+        const auto run = [&] {
+          for (int k = 0; k < calls; ++k) candidates[c].second();
+        };
+        turn[c] = clock_.time(run, bytes > 1 << 20 ? 20000 : 1500) / calls;
       }
-      if (round % 8 != 7 && bytes < 1 << 20) continue;
-      more = static_cast<double>(now_ns() - begin) < s_.seconds * 1e9 && round < 20000 ? 1 : 0;
-      if (round < 6) more = 1;
+      if (turns.size() % 8 != 0 && bytes < 1 << 20) continue;
+      more = static_cast<double>(now_ns() - begin) < s_.seconds * 1e9 && turns.size() < 20000 ? 1 : 0;
+      if (turns.size() < 6) more = 1;
       MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    if (comm_.rank() == 0) print(bytes, candidates, samples, rejected);
+    if (comm_.rank() == 0) print(bytes, candidates, turns);
   }
 
  private:
@@ -236,6 +279,10 @@ class Measurement {
         candidates.emplace_back(name, [&, bytes] { std::memcpy(out_, in_, static_cast<std::size_t>(bytes)); });
       } else if (name == "floor") {
         candidates.emplace_back(name, [&, bytes] { stream_copy(out_, in_, bytes); });
+      } else if (name == "bf16" || name == "bf16_half") {
+        const Index halves = bytes / (name == "bf16" ? 2 : 4);
+        candidates.emplace_back(
+            name, [&, halves] { comm_.allreduce(in_, out_, halves, attune::DType::bf16, attune::Op::sum); });
       } else if (name == "auto") {
         candidates.emplace_back(name, [&, count, dtype] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum); });
       } else {
@@ -248,17 +295,23 @@ class Measurement {
     return candidates;
   }
 
-  static void print(Bytes bytes, const std::vector<Candidate>& candidates,
-                    const std::vector<std::vector<double>>& samples, int rejected) {
-    const double vendor = quantile(samples[0], 0.5);
-    std::string line =
-        fmt::format("{:>10} n={:<5} rej={:<5} mpi {:9.2f} |", bytes, samples[0].size(), rejected, vendor);
-    for (std::size_t c = 1; c < candidates.size(); ++c) {
-      const double median = quantile(samples[c], 0.5);
-      line += fmt::format(" {} {:.2f} ({:.2f}x)", candidates[c].first, median, vendor / median);
-    }
-    fmt::print("{}\n", line);
+  void print(Bytes bytes, const std::vector<Candidate>& candidates, const Turns& turns) const {
+    fmt::print("{:>10} n={:<5} mpi {:9.2f} |", bytes, turns.size(), times_of(turns, 0).median);
+    for (std::size_t c = 1; c < candidates.size(); ++c)
+      fmt::print(" {} {:.2f} ({:.2f}x)", candidates[c].first, times_of(turns, c).median, ratios_of(turns, c).median);
+    fmt::print("\n");
     std::fflush(stdout);
+    if (s_.csv.empty()) return;
+    const bool fresh = !std::ifstream(s_.csv).good();
+    std::ofstream file(s_.csv, std::ios::app);
+    if (fresh) file << "ranks,memory,cache,dtype,bytes,candidate,median_us,vendor_over_it,ratio_low,ratio_high,turns\n";
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      const Middle time = times_of(turns, c), ratio = ratios_of(turns, c);
+      file << fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{}\n", comm_.size(),
+                          s_.staged ? "staged" : "registered", s_.rewritten ? "rewritten" : "hot",
+                          s_.bf16 ? "bf16" : "f32", bytes, candidates[c].first, time.median, ratio.median, ratio.low,
+                          ratio.high, turns.size());
+    }
   }
 
   void rewrite(Bytes bytes, int round) {

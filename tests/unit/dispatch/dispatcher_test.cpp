@@ -145,8 +145,10 @@ TEST(Dispatcher, BuiltInDefaultsUseKnownVariantsOnly) {
   };
   constexpr std::array<std::string_view, 2> early{"mesh", "two_shot_write"};
   constexpr auto out = Placement::out_of_place;
-  EXPECT_EQ(choose(known, 512, out, DeviceKind::host).variant, "push");
-  EXPECT_EQ(choose(known, 513, out, DeviceKind::host).variant, "two_shot_write");
+  EXPECT_EQ(choose(known, 32, out, DeviceKind::host).variant, "push");
+  EXPECT_EQ(choose(known, 33, out, DeviceKind::host).variant, "mesh");
+  EXPECT_EQ(choose(known, 33, Placement::in_place, DeviceKind::host).variant, "two_shot_write");
+  EXPECT_EQ(choose(known, 1024, out, DeviceKind::host).variant, "two_shot_write");
   EXPECT_EQ(choose(early, 512, out, DeviceKind::host).variant, "mesh");
   EXPECT_EQ(choose(early, 512, Placement::in_place, DeviceKind::host).variant, "two_shot_write");
   EXPECT_EQ(choose({}, 512, out, DeviceKind::host), Plan{});
@@ -160,6 +162,18 @@ TEST(Dispatcher, BuiltInDefaultsUseKnownVariantsOnly) {
         for (Index count = 0; count < (Index{1} << 32); count = 2 * count + 1)
           EXPECT_GE(from.find(Problem{.count = count, .placement = placement}).plan().blocks, 1);
       }
+}
+
+TEST(Dispatcher, BuiltInDefaultsKnowTheKindOfMemory) {
+  constexpr std::array<std::string_view, 4> variants{"mesh", "push", "staged_two_shot", "two_shot_write"};
+  const Dispatcher from(Table{}, DeviceKind::host, 2, Numerics::rank_order, variants);
+  const auto choose = [&](Index count, Memory memory) {
+    return from.find(Problem{.count = count, .ranks = 2, .memory = memory}).plan().variant;
+  };
+  EXPECT_EQ(choose(1023, Memory::staged), "push");
+  EXPECT_EQ(choose(1024, Memory::staged), "staged_two_shot");
+  EXPECT_EQ(choose(1 << 20, Memory::registered), "two_shot_write");
+  EXPECT_EQ(choose(1 << 20, Memory::staged), "staged_two_shot");
 }
 
 TEST(Dispatcher, ALookUpDoesNotAllocate) {
