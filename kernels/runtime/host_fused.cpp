@@ -106,11 +106,6 @@ void HostTeam::fused_registered(const Plan& plan, const NormCall& call) {
   launch_fused(call, arguments, launch);
 }
 
-SymmetricAddress HostTeam::staging(Region which, Bytes offset, std::byte** local) const {
-  *local = region(rank(), which) + offset;
-  return SymmetricAddress::make(0, static_cast<std::uint64_t>(*local - own_->base(rank())));
-}
-
 /// Slice k is the k-th run of rows of every rank's shard, so that each slice keeps all ranks busy; staged one shard
 /// after the other.
 void HostTeam::fused_staged_scatter(const Plan& plan, const NormCall& call) {

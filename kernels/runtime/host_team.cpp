@@ -133,6 +133,11 @@ std::byte* HostTeam::region(int rank, Region which) const {
   return own_->base(rank) + control_bytes() + static_cast<Bytes>(which) * region_bytes(options_.scratch_bytes);
 }
 
+SymmetricAddress HostTeam::staging(Region which, Bytes offset, std::byte** local) const {
+  *local = region(rank(), which) + offset;
+  return SymmetricAddress::make(0, static_cast<std::uint64_t>(*local - own_->base(rank())));
+}
+
 std::byte* HostTeam::allocate(Bytes bytes) {
   if (bytes < 0) throw Error(Status::usage, "allocate: negative size", "give 0 or more bytes");
   auto segment = std::make_unique<SharedSegment>(*bootstrap_, round_up(bytes, page));
