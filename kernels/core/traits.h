@@ -14,15 +14,16 @@ enum class Needs : std::uint8_t {
   peer_outputs,  ///< Read peers' inputs, read or write their outputs.
   peer_inboxes,  ///< Write to peers' inboxes and outputs; inputs may be any memory.
   peer_slots,    ///< Write to peers' inboxes and read their scratch, slot by slot: any buffer and any length will do.
-  multimem,
+  multimem,      ///< Multicast addresses of all ranks' inputs and outputs, and a switch that adds.
   many_nodes
 };
 /// Must peers be able to address my input, or my output?
 [[nodiscard]] constexpr bool reads_peer_inputs(Needs needs) {
-  return needs == Needs::peer_inputs || needs == Needs::peer_scratch || needs == Needs::peer_outputs;
+  return needs == Needs::peer_inputs || needs == Needs::peer_scratch || needs == Needs::peer_outputs ||
+         needs == Needs::multimem;
 }
 [[nodiscard]] constexpr bool uses_peer_outputs(Needs needs) {
-  return needs == Needs::peer_outputs || needs == Needs::peer_inboxes;
+  return needs == Needs::peer_outputs || needs == Needs::peer_inboxes || needs == Needs::multimem;
 }
 
 enum class InPlace : std::uint8_t { safe, unsafe };

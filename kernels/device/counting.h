@@ -117,6 +117,9 @@ class Block : public simt::Block<T> {
       f(i);
     });
   }
+  void copy(Span span, auto from, auto to) const {
+    for_each_pack(span, [&](auto i) { to.store(i, from.load(i)); });
+  }
   template <int Ranks>
   void post(const Team<Ranks>& team, const Buffers<T>& buffers, Span share) {
     for_each_pack(share, [&](auto i) {

@@ -22,11 +22,11 @@ struct NoEpilogue {
 /// NoEpilogue: asking for every pack whether to divide took longer than the sum.
 struct Average {
   int divisor = 1;
-  template <class A, int L, int P>
-  ATTUNE_DEVICE Pack<A, L, P> operator()(const auto&, const Pack<A, L, P>& sum) const {
+  template <class P>
+  ATTUNE_DEVICE P operator()(const auto&, const P& sum) const {
     if (divisor == 1) return sum;
-    const A by = static_cast<A>(divisor);
-    return map_parts<Pack<A, L, P>>(
+    const auto by = static_cast<typename P::Element>(divisor);
+    return map_parts<P>(
         [by](auto part) __attribute__((always_inline)) { return part / by; }, sum);
   }
 };
@@ -71,9 +71,9 @@ struct AnyEpilogue {
   Index cols = 1;              ///< `bias`: element i gets operand[i mod cols].
   Index base = 0;              ///< Position of the span's element 0 in the caller's message.
 
-  template <class A, int L, int P>
-  ATTUNE_DEVICE Pack<A, L, P> operator()(const auto& i, const Pack<A, L, P>& sum) const {
-    using V = Pack<A, L, P>;
+  template <class V>
+  ATTUNE_DEVICE V operator()(const auto& i, const V& sum) const {
+    using A = typename V::Element;
     V value = sum;
     if (divisor != 1) {
       const A by = static_cast<A>(divisor);
@@ -116,8 +116,9 @@ struct AnyEpilogue {
     }
   }
 
-  template <class A, int L, int P>
-  ATTUNE_DEVICE Pack<A, L, P> add_operand(const Pack<A, L, P>& value, const auto& i, Index at, bool wrap) const {
+  template <class V>
+  ATTUNE_DEVICE V add_operand(const V& value, const auto& i, Index at, bool wrap) const {
+    using A = typename V::Element;
     const int lanes = i.lanes;
     return map_lanes(value, [&](int lane, A x) {
       if (lane >= lanes) return x;  // lanes behind the tail have no operand

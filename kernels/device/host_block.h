@@ -30,6 +30,8 @@ ATTUNE_DEVICE void drain_streaming_stores() {
 template <class Isa, class T, bool Streams = true>
 class Block {
  public:
+  static constexpr bool has_multimem = true;  ///< Emulated, for tests.
+
   ATTUNE_DEVICE Block(const Launch& launch, int index)
       : launch_(launch), index_(index), counters_(launch.counters->block[static_cast<std::size_t>(index)]) {
     at_.scratch = launch.scratch;
@@ -150,6 +152,12 @@ class Block {
       if (launch_.streaming) return walk<true>(span, f);
     }
     walk<false>(span, f);
+  }
+
+  /// to[i] = from[i] for every pack of a span.
+  ATTUNE_DEVICE void copy(Span span, auto from, auto to) const {
+    for_each_pack(
+        span, [=](auto i) __attribute__((always_inline)) { to.store(i, from.load(i)); });
   }
 
   /// Calls f(row) for every row of my block's part of `rows`, as the span of its `cols` elements. Rows need not begin

@@ -7,6 +7,7 @@
 ///   avg        is a sum; the division is part of the epilogue (device/epilogue.h).
 #include <limits>
 
+#include "device/lane_pack.h"
 #include "device/pack.h"
 
 namespace attune {
@@ -49,6 +50,10 @@ struct Sum {
     return map_parts<Pack<A, L, P>>(
         [add](auto x, auto y) __attribute__((always_inline)) { return detail::wrapping<A, L>(x, y, add); }, a, b);
   }
+  template <class A, int L>
+  ATTUNE_DEVICE LanePack<A, L> operator()(const LanePack<A, L>& a, const LanePack<A, L>& b) const {
+    return map_parts<LanePack<A, L>>([](A x, A y) { return detail::sum_one(x, y); }, a, b);
+  }
 };
 struct Prod {
   template <class A, int L, int P>
@@ -58,6 +63,10 @@ struct Prod {
         [multiply](auto x, auto y) __attribute__((always_inline)) { return detail::wrapping<A, L>(x, y, multiply); }, a,
         b);
   }
+  template <class A, int L>
+  ATTUNE_DEVICE LanePack<A, L> operator()(const LanePack<A, L>& a, const LanePack<A, L>& b) const {
+    return map_parts<LanePack<A, L>>([](A x, A y) { return detail::product_one(x, y); }, a, b);
+  }
 };
 template <bool Least>
 struct Extreme {
@@ -65,6 +74,10 @@ struct Extreme {
   ATTUNE_DEVICE Pack<A, L, P> operator()(const Pack<A, L, P>& a, const Pack<A, L, P>& b) const {
     return map_parts<Pack<A, L, P>>(
         [](auto x, auto y) __attribute__((always_inline)) { return detail::extreme<Least, A, L>(x, y); }, a, b);
+  }
+  template <class A, int L>
+  ATTUNE_DEVICE LanePack<A, L> operator()(const LanePack<A, L>& a, const LanePack<A, L>& b) const {
+    return map_parts<LanePack<A, L>>([](A x, A y) { return detail::extreme_one<Least>(x, y); }, a, b);
   }
 };
 using Min = Extreme<true>;

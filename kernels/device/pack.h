@@ -35,6 +35,7 @@ using UnsignedOf = std::conditional_t<
 /// `Parts` vectors of `Lanes` elements.
 template <class T, int Lanes, int Parts>
 struct Pack {
+  using Element = T;
   using Part = detail::Vector<Storage<T>, Lanes>;
   static constexpr int lanes_per_part = Lanes;
   static constexpr int parts = Parts;
@@ -49,6 +50,7 @@ using HostPack = Pack<T, Native / static_cast<int>(sizeof(Accumulator<T>)),
 
 /// Applies f to every part.
 template <class R, class F, class... P>
+requires requires { R::parts; }
 ATTUNE_DEVICE R map_parts(F f, const P&... packs) {
   R result;
 #pragma GCC unroll 16

@@ -9,6 +9,7 @@ template <class T>
 class Block {
  public:
   using Element = T;
+  static constexpr bool has_multimem = true;  ///< Emulated, for tests.
   Block(const Launch& launch, int index, int thread)
       : launch_(launch),
         index_(index),
@@ -80,6 +81,9 @@ class Block {
         f(Tail<T>{first, static_cast<int>(span.end() - first < lanes ? span.end() - first : lanes)});
       }
     }
+  }
+  void copy(Span span, auto from, auto to) const {
+    for_each_pack(span, [&](auto i) { to.store(i, from.load(i)); });
   }
   template <class F>
   void for_each_row(Span rows, Index cols, F f) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "device/team.h"
+#include "device/unroll.h"
 
 namespace attune {
 
@@ -17,15 +18,30 @@ using PerRank = std::array<V, static_cast<std::size_t>(Ranks > 0 ? Ranks : max_r
 template <int Ranks, class F>
 ATTUNE_DEVICE auto by_rank(const Team<Ranks>& team, F f) {
   detail::PerRank<Ranks, decltype(f(0))> all{};
-  for (int rank = 0; rank < team.ranks; ++rank) all[static_cast<std::size_t>(rank)] = f(rank);
+  ATTUNE_UNROLL
+  for (int rank = 0; rank < static_cast<int>(all.size()); ++rank)
+    if (rank < team.ranks) all[static_cast<std::size_t>(rank)] = f(rank);
   return all;
+}
+
+/// The same, but for me `mine`.
+template <int Ranks, class F>
+ATTUNE_DEVICE auto by_rank(const Team<Ranks>& team, F f, const auto& mine) {
+  return by_rank(
+      team, [&](int rank) __attribute__((always_inline)) {
+        auto view = f(rank);
+        if (rank == team.rank) view = mine;
+        return view;
+      });
 }
 
 /// The same from me around: [0] is mine, [1] my right neighbour's.
 template <int Ranks, class F>
 ATTUNE_DEVICE auto by_distance(const Team<Ranks>& team, F f) {
   detail::PerRank<Ranks, decltype(f(0))> all{};
-  for (int step = 0; step < team.ranks; ++step) all[static_cast<std::size_t>(step)] = f(team.neighbour(step));
+  ATTUNE_UNROLL
+  for (int step = 0; step < static_cast<int>(all.size()); ++step)
+    if (step < team.ranks) all[static_cast<std::size_t>(step)] = f(team.neighbour(step));
   return all;
 }
 
@@ -37,6 +53,16 @@ ATTUNE_DEVICE auto sum_over(const Team<Ranks>& team, const std::array<V, N>& ter
 #pragma GCC unroll 8
   for (int rank = 1; rank < team.ranks; ++rank) sum = op(sum, widen(terms[static_cast<std::size_t>(rank)].load(i)));
   return sum;
+}
+
+/// Stores a pack through my own view and sends it through every peer's (from by_distance).
+template <int Ranks, class V, std::size_t N>
+ATTUNE_DEVICE void send_to_all(const Team<Ranks>& team, const std::array<V, N>& views, const auto& i,
+                               const auto& pack) {
+  views[0].store(i, pack);
+  ATTUNE_UNROLL
+  for (int step = 1; step < static_cast<int>(N); ++step)
+    if (step < team.ranks) views[static_cast<std::size_t>(step)].send(i, pack);
 }
 
 }  // namespace attune

@@ -46,7 +46,7 @@ struct halving_doubling {
     const int mate = me < core ? me + core : me - core;  // who is folded into whom
     if (me >= core) {
       block.handshake(mate, mate);  // my input is ready; then: the result is
-      copy(block, share, buffers.out(mate), buffers.out(me));
+      block.copy(share, buffers.out(mate), buffers.out(me));
     } else {
       if (mate < team.ranks) {
         block.wait(mate);
@@ -58,7 +58,7 @@ struct halving_doubling {
       for (int distance = core >> 1; distance > 0; distance >>= 1) {
         const int partner = me ^ distance;
         block.handshake(partner, partner);  // what partner is responsible for is complete
-        copy(block, kept(block, share, partner, distance), buffers.out(partner), buffers.out(me));
+        block.copy(kept(block, share, partner, distance), buffers.out(partner), buffers.out(me));
       }
       if (mate < team.ranks) block.notify(mate);
     }
@@ -75,9 +75,6 @@ struct halving_doubling {
   ATTUNE_DEVICE static Span kept(const auto& block, Span span, int rank, int distance) {
     for (int step = 1; step <= distance; step += step) span = block.part_of(span, (rank & step) != 0 ? 1 : 0, 2);
     return span;
-  }
-  ATTUNE_DEVICE static void copy(const auto& block, Span span, auto from, auto to) {
-    block.for_each_pack(span, [&](auto i) { to.store(i, from.load(i)); });
   }
   template <class T>
   ATTUNE_DEVICE static void halve(auto& block, const auto& team, Span share, const auto& buffers, auto op,

@@ -38,7 +38,10 @@ struct ring {
       const Span mine = block.share_of(block.shard_of(buffers.count, owner, team.ranks));
       for (const Span part : chunks_of(mine, buffers.chunk)) {
         if (step > 0) block.wait(left);  // left has written this part
-        block.for_each_pack(part, [&](auto i) { hop<T>(team, buffers, i, step, op, epilogue); });
+        if (step < turn)
+          block.for_each_pack(part, [&](auto i) { add<T>(team, buffers, i, step, op, epilogue); });
+        else
+          block.copy(part, buffers.out(left), buffers.out(team.rank));
         if (step + 1 < steps) block.notify(right);  // right may read this part
       }
     }
@@ -47,16 +50,12 @@ struct ring {
 
  private:
   template <class T>
-  ATTUNE_DEVICE static void hop(const auto& team, const auto& buffers, auto i, int step, auto op, auto epilogue) {
-    const int turn = team.ranks - 1;
+  ATTUNE_DEVICE static void add(const auto& team, const auto& buffers, auto i, int step, auto op, auto epilogue) {
     const int left = team.neighbour(-1);
-    if (step >= turn) {
-      buffers.out(team.rank).store(i, buffers.out(left).load(i));
-    } else {
-      const auto so_far = step == 0 ? buffers.in(left).load(i) : buffers.out(left).load(i);
-      const auto sum = op(widen(so_far), widen(buffers.in(team.rank).load(i)));
-      buffers.out(team.rank).store(i, step + 1 < turn ? narrow<T>(sum) : narrow<T>(epilogue(i, sum)));
-    }
+    const auto so_far = step == 0 ? buffers.in(left).load(i) : buffers.out(left).load(i);
+    const auto sum = op(widen(so_far), widen(buffers.in(team.rank).load(i)));
+    const bool last = step + 2 == team.ranks;
+    buffers.out(team.rank).store(i, last ? narrow<T>(epilogue(i, sum)) : narrow<T>(sum));
   }
 };
 

@@ -96,8 +96,8 @@ struct staged_two_shot {
     const auto sums = buffers.scratch(team.rank).from(shard.first - slot.of(0));
     const auto out = buffers.out(team.rank);
     const auto inbox = buffers.inbox(team.rank);
-    auto parts = by_rank(team, [&](int rank) { return inbox.from(shard.first - slot.of(rank)); });
-    parts[static_cast<std::size_t>(team.rank)] = buffers.in(team.rank);
+    const auto parts = by_rank(
+        team, [&](int rank) { return inbox.from(shard.first - slot.of(rank)); }, buffers.in(team.rank));
     block.for_each_pack(
         shard, [=](auto i) __attribute__((always_inline)) {
           const auto result = narrow<T>(epilogue(i, sum_over(team, parts, i, op)));

@@ -78,7 +78,7 @@ struct tree {
     for (const Span part : chunks_of(half, buffers.chunk)) {
       if (!me.root()) {
         block.wait(me.parent);  // the result of this chunk is there
-        block.for_each_pack(part, [&](auto i) { buffers.out(team.rank).store(i, buffers.out(me.parent).load(i)); });
+        block.copy(part, buffers.out(me.parent), buffers.out(team.rank));
       }
       for (const int child : me.children)
         if (child >= 0) block.notify(child);

@@ -41,11 +41,7 @@ struct two_shot {
 
     block.barrier(team);  // every shard is summed, every input may be overwritten
     for_each_rank(team, [&](int rank) {
-      const auto theirs = buffers.scratch(rank);
-      block.for_each_pack(
-          block.share_of(block.shard_of(buffers.count, rank, team.ranks)), [=](auto i) __attribute__((always_inline)) {
-            out.store(i, theirs.load(i));
-          });
+      block.copy(block.share_of(block.shard_of(buffers.count, rank, team.ranks)), buffers.scratch(rank), out);
     });
   }
 };

@@ -42,15 +42,12 @@ struct two_shot_push {
 
     const Span shard = block.shard_of(buffers.count, team.rank, team.ranks);
     const auto inbox = buffers.inbox(team.rank);
-    auto parts = by_rank(team, [&](int writer) { return inbox.from(shard.first - writer * slot); });
-    parts[static_cast<std::size_t>(team.rank)] = buffers.in(team.rank);
+    const auto parts = by_rank(
+        team, [&](int writer) { return inbox.from(shard.first - writer * slot); }, buffers.in(team.rank));
     const auto out = by_distance(team, [&](int rank) { return buffers.out(rank); });
     block.for_each_pack(
         block.share_of(shard), [=](auto i) __attribute__((always_inline)) {
-          const auto result = narrow<T>(epilogue(i, sum_over(team, parts, i, op)));
-          out[0].store(i, result);
-#pragma GCC unroll 8
-          for (int peer = 1; peer < team.ranks; ++peer) out[static_cast<std::size_t>(peer)].send(i, result);
+          send_to_all(team, out, i, narrow<T>(epilogue(i, sum_over(team, parts, i, op))));
         });
     block.drain();
     block.barrier(team);  // every output has landed

@@ -35,10 +35,7 @@ struct two_shot_write {
     const Span mine = block.share_of(block.shard_of(buffers.count, team.rank, team.ranks));
     block.for_each_pack(
         mine, [=](auto i) __attribute__((always_inline)) {
-          const auto result = narrow<T>(epilogue(i, sum_over(team, in, i, op)));
-          out[0].store(i, result);
-#pragma GCC unroll 8
-          for (int peer = 1; peer < team.ranks; ++peer) out[static_cast<std::size_t>(peer)].send(i, result);
+          send_to_all(team, out, i, narrow<T>(epilogue(i, sum_over(team, in, i, op))));
         });
     block.drain();
     block.barrier(team);  // every output has landed, every input has been read
