@@ -14,7 +14,7 @@
 namespace attune::cuda {
 
 inline constexpr int max_blocks = 64;
-inline constexpr int max_threads = 512;  ///< Of a block: the launch bound of every kernel, 128 registers a thread.
+inline constexpr int max_threads = 512;  ///< Of a block; some kernels take less (KernelEntry::max_threads).
 inline constexpr int min_threads = 32;   ///< Thread r speaks with rank r; threads come in whole warps.
 
 /// What a rank tells its peers of one launch: where its buffers are (words of SymmetricAddress), and a digest of what
@@ -50,13 +50,20 @@ struct alignas(16) MailLine {
   std::uint32_t flag1 = 0;
 };
 
+/// What a sender's block was asked to do in its latest in-band launch; read when waiting takes long.
+struct MailRecord {
+  std::uint64_t digest = 0;
+  std::uint32_t call = 0;  ///< Number of that launch; written last.
+  std::uint32_t reserved = 0;
+};
+
 /// A mailbox: a message of up to mail_capacity bytes, two lines for a pack of 16 bytes, and a line for each element of
 /// the tail behind the last whole pack. The flag is the number of the in-band launch, never 0.
 struct Mailbox {
   static constexpr int tail_lines = 16;
   MailLine body[mail_capacity / 8];
   MailLine tail[tail_lines];
-  std::uint64_t digest[max_blocks];  ///< Of what the sender's block was last asked to do; read when waiting fails.
+  MailRecord record[max_blocks];  ///< By the sender's block.
 };
 /// [generation][sender]; generations alternate by call. Two suffice: a rank that writes a generation again has heard in
 /// the launch between from every peer, whose earlier launch had therefore ended.
@@ -85,9 +92,10 @@ struct Counters {
 
 enum class FailureKind : std::uint32_t {
   none,
-  timeout,      ///< The peer has not come within the timeout.
-  mismatch,     ///< The peer is in another call: the digests differ.
-  peer_failed,  ///< The peer has given up.
+  timeout,       ///< The peer has not come within the timeout.
+  mismatch,      ///< The peer is in another call: the digests differ.
+  peer_failed,   ///< The peer has given up.
+  unregistered,  ///< The peer's buffer lies in a segment that is not mapped (yet) on this device.
 };
 
 /// The first failure of a rank, in pinned host memory that is mapped into the device. `kind` is written last.

@@ -1,15 +1,34 @@
 # What is optional on a machine: found -> built, not found -> one line says so.
 
+# Every architecture that kernels are written for, as far as the compiler knows it; the last one as PTX as well, for
+# the GPUs to come. A build for one machine is faster with -DCMAKE_CUDA_ARCHITECTURES=native (or a number).
+function(attune_cuda_architectures)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  set(chosen "")
+  foreach(architecture 80 90 100 120)
+    if(known MATCHES "compute_${architecture}[^0-9]")
+      list(APPEND chosen ${architecture}-real)
+      set(last ${architecture})
+    endif()
+  endforeach()
+  list(APPEND chosen ${last}-virtual)
+  set(CMAKE_CUDA_ARCHITECTURES ${chosen} CACHE STRING "GPU architectures")
+endfunction()
+
 set(ATTUNE_HAVE_CUDA OFF)
 if(ATTUNE_ENABLE_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPU architectures")
+      attune_cuda_architectures()
     endif()
     set(CMAKE_CUDA_STANDARD 20)
     enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 does not know that nvcc 12 and later take it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
     find_package(CUDAToolkit REQUIRED)
     set(ATTUNE_HAVE_CUDA ON)
   elseif(ATTUNE_REQUIRE_CUDA)
