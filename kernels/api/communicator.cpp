@@ -108,16 +108,25 @@ struct Communicator::State {
 
   void run(const AllreduceCall& call, const Plan& plan) {
     const Guard guard(busy);
-    run_variant(index_of(plan.variant), plan, call);
+    run_variant(attune::index_of(plan.variant), plan, call);
+  }
+
+  /// The table's choice. Programs repeat themselves: what the call before was, this one is without a look-up.
+  void run(const AllreduceCall& call, const Problem& problem) {
+    const Guard guard(busy);
+    if (latest.plan == nullptr || latest.problem != problem) {
+      const Answer answer = dispatcher.find(problem);
+      if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
+      latest = {problem, &answer.plan(), index_of(answer.plan())};
+    }
+    run_variant(latest.variant, *latest.plan, call);
   }
 
   /// A rule's plan keeps its place: the name of its variant is looked up once.
-  void run(const AllreduceCall& call, const Answer& answer) {
-    const Guard guard(busy);
-    const Plan* plan = &answer.plan();
-    Resolved& known = resolved[reinterpret_cast<std::uintptr_t>(plan) / alignof(Plan) % resolved.size()];
-    if (known.plan != plan) known = {plan, index_of(plan->variant)};
-    run_variant(known.variant, *plan, call);
+  std::size_t index_of(const Plan& plan) {
+    Resolved& known = resolved[reinterpret_cast<std::uintptr_t>(&plan) / alignof(Plan) % resolved.size()];
+    if (known.plan != &plan) known = {&plan, attune::index_of(plan.variant)};
+    return known.variant;
   }
 
   void run_variant(std::size_t index, const Plan& plan, const AllreduceCall& call) {
@@ -156,6 +165,11 @@ struct Communicator::State {
     std::size_t variant = 0;
   };
   std::array<Resolved, 31> resolved;  ///< By the address of the plan.
+  struct Latest {
+    Problem problem;
+    const Plan* plan = nullptr;
+    std::size_t variant = 0;
+  } latest;  ///< The last call by the table.
 };
 
 namespace {
@@ -233,11 +247,7 @@ void Communicator::allreduce(const void* in, void* out, Index count, DType dtype
 
 void Communicator::allreduce(const AllreduceCall& call) {
   check(call);
-  const Problem problem = problem_of(call);
-  const Answer answer = find(problem);
-  if (state_->settings.log_dispatch)
-    state_->note(problem, answer, to_string(key_of(problem, state_->dispatcher.numerics())));
-  state_->run(call, answer);
+  state_->run(call, problem_of(call));
 }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,

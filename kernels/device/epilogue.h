@@ -29,6 +29,11 @@ struct Average {
     return map_parts<P>(
         [by](auto part) __attribute__((always_inline)) { return part / by; }, sum);
   }
+  /// Sums that do not keep their lanes in order divide themselves.
+  template <class S>
+  requires(S::positionless) ATTUNE_DEVICE S operator()(const auto&, const S& sum) const {
+    return divisor == 1 ? sum : sum.divided_by(divisor);
+  }
 };
 
 /// Any functor (index, value) → value, element by element: `Elementwise{[](Index i, float x) { … }}`. It is called for

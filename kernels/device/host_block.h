@@ -10,11 +10,21 @@
 namespace attune::host {
 
 namespace detail {
+/// Polls without a pause between them: a pause takes a quarter of the time that a line takes between two cores.
+inline constexpr int eager_spins = 100;
+/// Bytes of a share from which on it pays to send it past the cache, and to wait until it has got there.
+inline constexpr std::size_t least_sent = 1024;
 ATTUNE_DEVICE void pause() {
 #if defined(__x86_64__) || defined(__i386__)
   _mm_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
+#endif
+}
+/// Fetches a line that this core is going to write.
+ATTUNE_DEVICE void fetch_for_writing([[maybe_unused]] const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #endif
 }
 /// Stores that went past the cache are not ordered by a release: order them before a flag is raised.
@@ -46,7 +56,9 @@ class Block {
   [[nodiscard]] ATTUNE_DEVICE int index() const { return index_; }
 
   /// My block's share of a span, in whole packs; may be empty.
-  [[nodiscard]] ATTUNE_DEVICE Span share_of(Span span) const { return part_of(span, index_, launch_.blocks); }
+  [[nodiscard]] ATTUNE_DEVICE Span share_of(Span span) const {
+    return launch_.blocks == 1 ? span : part_of(span, index_, launch_.blocks);
+  }
   /// Rank `rank`'s shard of a message of `count` elements, in whole packs; may be empty.
   [[nodiscard]] ATTUNE_DEVICE static Span shard_of(Index count, int rank, int ranks) {
     return part_of({0, count}, rank, ranks);
@@ -77,7 +89,7 @@ class Block {
     for (int spin = 0; spin < launch_.policy.spins; ++spin) {
       arrived = reached(line.epoch.load(std::memory_order_acquire), expected);
       if (arrived) break;
-      detail::pause();
+      if (spin > detail::eager_spins) detail::pause();
     }
     if (!arrived) wait_slow(launch_, line.epoch, expected, index_, peer);
     if (at_.in[from] == nullptr) meet(peer, line);
@@ -113,12 +125,17 @@ class Block {
             std::memcpy(mail_line(peer, team.rank).payload.data(), mine.data, bytes_of(share));
           });
     } else {
+      const bool past_cache = bytes_of(share) >= detail::least_sent;
       for_each_pack(
           share, [&](auto i) __attribute__((always_inline)) {
             const auto pack = mine.load(i);
             for_each_peer(
-                team, [&](int peer) __attribute__((always_inline)) { mail_body(peer, team.rank).store(i, pack); });
+                team, [&](int peer) __attribute__((always_inline)) {
+                  const auto body = mail_body(peer, team.rank);
+                  past_cache ? body.send(i, pack) : body.store(i, pack);
+                });
           });
+      if (past_cache) drain();
     }
     for_each_peer(
         team, [&](int peer) __attribute__((always_inline)) {
@@ -128,7 +145,8 @@ class Block {
         });
   }
 
-  /// Waits until every peer's block of my index has posted. Acquire. Throws as wait_slow does.
+  /// Waits until every peer's block of my index has posted. Acquire. Throws as wait_slow does. The lines that the next
+  /// call will post in are fetched meanwhile.
   template <int Ranks>
   [[nodiscard]] ATTUNE_DEVICE Letters<T> take(const Team<Ranks>& team, const Buffers<T>& buffers) {
     const bool in_line = fits_in_line(buffers);
@@ -140,6 +158,8 @@ class Block {
           await_mail(line, peer);
           letters.at[static_cast<std::size_t>(peer)] =
               in_line ? reinterpret_cast<T*>(line.payload.data()) : mail_body(team.rank, peer).data;
+          detail::fetch_for_writing(
+              &mailbox(peer, team.rank, launch_.mail_call + 1).line[static_cast<std::size_t>(index_)]);
         });
     return letters;
   }
@@ -186,9 +206,12 @@ class Block {
  private:
   [[nodiscard]] ATTUNE_DEVICE Pad& pad(int rank) const { return launch_.control[static_cast<std::size_t>(rank)]->pad; }
 
-  [[nodiscard]] ATTUNE_DEVICE Mailbox& mailbox(int owner, int sender) const {
+  [[nodiscard]] ATTUNE_DEVICE Mailbox& mailbox(int owner, int sender, std::uint64_t call) const {
     auto& mail = launch_.control[static_cast<std::size_t>(owner)]->mail;
-    return mail.box[launch_.mail_call & (mail_generations - 1)][static_cast<std::size_t>(sender)];
+    return mail.box[call & (mail_generations - 1)][static_cast<std::size_t>(sender)];
+  }
+  [[nodiscard]] ATTUNE_DEVICE Mailbox& mailbox(int owner, int sender) const {
+    return mailbox(owner, sender, launch_.mail_call);
   }
   [[nodiscard]] ATTUNE_DEVICE MailLine& mail_line(int owner, int sender) const {
     return mailbox(owner, sender).line[static_cast<std::size_t>(index_)];
@@ -209,11 +232,13 @@ class Block {
     for (int spin = 0; spin < launch_.policy.spins; ++spin) {
       arrived = line.call.load(std::memory_order_acquire) == launch_.mail_call;
       if (arrived) break;
-      detail::pause();
+      if (spin > detail::eager_spins) detail::pause();
     }
     if (!arrived) wait_for_mail(launch_, line.call, index_, peer);
     if (line.digest != launch_.digest) refuse_mismatch(launch_, peer);
   }
+
+  [[nodiscard]] ATTUNE_DEVICE std::uint32_t short_digest() const { return static_cast<std::uint32_t>(launch_.digest); }
 
   ATTUNE_DEVICE void raise(int peer) {
     const auto to = static_cast<std::size_t>(peer);
@@ -224,7 +249,7 @@ class Block {
       record.in.store(launch_.in.word, std::memory_order_relaxed);
       record.out.store(launch_.out.word, std::memory_order_relaxed);
       record.second_out.store(launch_.second_out.word, std::memory_order_relaxed);
-      record.digest.store(launch_.digest, std::memory_order_relaxed);
+      line.digest[launch_.number & 1U].store(short_digest(), std::memory_order_relaxed);
     }
     line.epoch.store(++counters_.sent[to], std::memory_order_release);
   }
@@ -232,7 +257,8 @@ class Block {
   /// The first word of a peer in this launch: it must be in the same call; then its buffers are known.
   ATTUNE_DEVICE void meet(int peer, const FlagLine& line) {
     const LaunchRecord& record = line.record[launch_.number & 1U];
-    if (record.digest.load(std::memory_order_relaxed) != launch_.digest) refuse_mismatch(launch_, peer);
+    const auto theirs = line.digest[launch_.number & 1U].load(std::memory_order_relaxed);
+    if (theirs != short_digest()) refuse_mismatch(launch_, peer);
     at_.in[static_cast<std::size_t>(peer)] = locate({record.in.load(std::memory_order_relaxed)}, peer);
     at_.out[static_cast<std::size_t>(peer)] = locate({record.out.load(std::memory_order_relaxed)}, peer);
     at_.second_out[static_cast<std::size_t>(peer)] = locate({record.second_out.load(std::memory_order_relaxed)}, peer);

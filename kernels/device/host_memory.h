@@ -23,23 +23,24 @@ struct SymmetricAddress {
   [[nodiscard]] constexpr std::size_t offset() const { return word & ((std::uint64_t{1} << offset_bits) - 1); }
 };
 
-/// What a rank tells its peers of one launch: where its buffers are, and a digest of what it was asked to do, so
-/// that ranks that were called differently find out instead of hanging.
+/// What a rank tells its peers of one launch: where its buffers are.
 struct LaunchRecord {
   std::atomic<std::uint64_t> in{0};
   std::atomic<std::uint64_t> out{0};
   std::atomic<std::uint64_t> second_out{0};
-  std::atomic<std::uint64_t> digest{0};
 };
 
-/// One flag and the sender's launch record, in one cache line: who has seen the flag has the record as well. Two
-/// records by parity of the launch, because a fast sender may be one launch ahead. Padded to 128 bytes: the
+/// One flag and the sender's launch record, in one cache line: who has seen the flag has the record as well. With it a
+/// digest of what the sender was asked to do, so that ranks that were called differently find out instead of hanging.
+/// Two of each by parity of the launch, because a fast sender may be one launch ahead. Padded to 128 bytes: the
 /// hardware fetches lines in pairs.
 struct alignas(128) FlagLine {
   std::atomic<Epoch> epoch{0};
+  std::array<std::atomic<std::uint32_t>, 2> digest{};
   std::array<LaunchRecord, 2> record;
 };
 static_assert(sizeof(FlagLine) == 128);
+static_assert(sizeof(Epoch) + sizeof(FlagLine::digest) + 4 + sizeof(FlagLine::record) == 64, "one cache line");
 
 /// The flags that a rank's peers write: [block][sender].
 struct Pad {

@@ -5,6 +5,7 @@
 
 #include "core/traits.h"
 #include "device/any.h"
+#include "device/host_bf16.h"
 #include "device/host_block.h"
 
 namespace attune::host {

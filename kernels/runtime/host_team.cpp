@@ -205,6 +205,7 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
 
 /// Elements of a pipelining step, in whole packs. Slots must fit in a region; their number is equal on all ranks.
 Index HostTeam::chunk_elements(const Traits& traits, const Plan& plan, DType dtype) const {
+  if (!traits.chunked) return default_chunk_bytes;
   Bytes bytes = std::min(plan.chunk_bytes, largest_chunk_bytes);
   if (traits.needs == Needs::peer_slots) {
     const Bytes of_block = options_.scratch_bytes / (3 * plan.blocks) / host_pack_bytes * host_pack_bytes;
@@ -224,10 +225,9 @@ void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceC
     return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
   const Traits& traits = variant_table[variant].traits;
   if (traits.needs == Needs::peer_slots) return run_piece(variant, plan, call, {0, call.count});
-  const Index per_piece =
-      (traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes) /
-      size_of(call.dtype);
-  for (const Span piece : chunks_of({0, call.count}, per_piece)) run_piece(variant, plan, call, piece);
+  const Bytes most = traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes;
+  if (call.count * size_of(call.dtype) <= most) return run_piece(variant, plan, call, {0, call.count});
+  for (const Span piece : chunks_of({0, call.count}, most / size_of(call.dtype))) run_piece(variant, plan, call, piece);
 }
 
 void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece) {

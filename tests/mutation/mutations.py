@@ -72,7 +72,8 @@ def of_flags():
     """Order of memory, epochs, launch records, the barrier."""
     sent, seen = "line.epoch.store(++counters_.sent[to], ", "arrived = reached(line.epoch.load("
     record = "record.{}.store(launch_.{}, std::memory_order_relaxed);"
-    refuse = "if (record.digest.load(std::memory_order_relaxed) != launch_.digest) refuse_mismatch(launch_, peer);"
+    refuse = "if (theirs != short_digest()) refuse_mismatch(launch_, peer);"
+    digest = "line.digest[launch_.number & 1U].store(short_digest(), std::memory_order_relaxed);"
     return [
         one(BLOCK, sent + RELEASE, sent + RELAXED, "two_shot"),
         one(BLOCK, seen + ACQUIRE, seen + RELAXED, "two_shot"),
@@ -82,7 +83,7 @@ def of_flags():
         one(SIGNAL, "(seen - expected) >= 0", "(seen - expected) >= -1", "two_shot"),
         one(BLOCK, record.format("in", "in.word"), "", "mesh"),
         one(BLOCK, record.format("out", "out.word"), "", "two_shot_write"),
-        one(BLOCK, record.format("digest", "digest"), "", "mesh"),
+        one(BLOCK, digest, "", "mesh"),
         one(BLOCK, refuse, "", "mesh"),
         one(BLOCK, "if (at_.in[from] == nullptr) meet(peer, line);", "", "mesh"),
         one(BLOCK, "raise(peer); });", "});", "mesh"),

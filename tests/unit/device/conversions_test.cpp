@@ -6,8 +6,10 @@
 #include <random>
 #include <vector>
 
-#include "device/host.h"
+#include "device/epilogue.h"
+#include "device/host_bf16.h"
 #include "device/ops.h"
+#include "device/views.h"
 
 namespace attune {
 namespace {
@@ -167,23 +169,54 @@ TEST(Integers, Wrap) {
 }
 
 /// A tail loads zeros behind the last lane and stores nothing there.
-TEST(Tails, TouchNothingBehindTheLastLane) {
-  if (!can_run()) GTEST_SKIP() << "not on this processor";
-  constexpr int lanes = host_lanes<float>;
+template <class T>
+void check_tails() {
+  constexpr int lanes = host_lanes<T>;
   for (int count = 1; count < lanes; ++count) {
-    std::vector<float> from(lanes, 7);
-    std::vector<float> to(lanes, 9);
-    const host::Tail<Isa, float> at{0, count};
-    const auto pack = host::View<float, host::Role::input>{from.data()}.load(at);
-    float loaded[lanes];
+    std::vector<T> from(lanes, T{7});
+    std::vector<T> to(lanes, T{9});
+    const host::Tail<Isa, T> at{0, count};
+    const auto pack = host::View<T, host::Role::input>{from.data()}.load(at);
+    T loaded[lanes];
     std::memcpy(loaded, &pack, sizeof loaded);
-    host::View<float, host::Role::output>{to.data()}.store(at, pack);
+    host::View<T, host::Role::output>{to.data()}.store(at, pack);
     for (int k = 0; k < lanes; ++k) {
       EXPECT_EQ(loaded[k], k < count ? 7 : 0);
       EXPECT_EQ(to[static_cast<std::size_t>(k)], k < count ? 7 : 9);
     }
   }
 }
+TEST(Tails, TouchNothingBehindTheLastLane) {
+  if (!can_run()) GTEST_SKIP() << "not on this processor";
+  check_tails<std::int8_t>();
+  check_tails<float>();
+  check_tails<double>();
+}
+
+#if defined(__AVX2__)
+/// The sum of bf16 that does not sort lanes has the bits of the one that does, NaNs, infinities and subnormals
+/// included.
+TEST(Bf16Sums, AreThoseOfPacks) {
+  if (!can_run()) GTEST_SKIP() << "not on this processor";
+  constexpr int lanes = host_lanes<bf16>;
+  const Team<3> team(0, 3);
+  const host::Full<Isa, bf16, false> at{0};
+  std::mt19937 random(4);
+  for (int round = 0; round < 20000; ++round) {
+    bf16 in[3][lanes];
+    std::array<host::View<bf16, host::Role::input>, 3> terms{};
+    for (std::size_t r = 0; r < 3; ++r) {
+      terms[r].data = in[r];
+      for (auto& x : in[r]) x.bits = static_cast<std::uint16_t>(round % 2 == 0 ? random() : 0x3F00 + random() % 512);
+    }
+    auto packs = widen(terms[0].load(at));
+    for (std::size_t r = 1; r < 3; ++r) packs = Sum{}(packs, widen(terms[r].load(at)));
+    const auto want = narrow<bf16>(Average{3}(at, packs));
+    const auto got = host::narrow<bf16>(Average{3}(at, sum_over(team, terms, at, Sum{})));
+    ASSERT_EQ(std::memcmp(&got, &want, sizeof want), 0) << round;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace attune
