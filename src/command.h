@@ -24,5 +24,6 @@ struct Command {
 [[nodiscard]] Command make_cost_command();
 [[nodiscard]] Command make_tune_command();
 [[nodiscard]] Command make_verify_command();
+[[nodiscard]] Command make_export_command();
 
 }  // namespace attune::driver
