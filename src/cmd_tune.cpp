@@ -23,7 +23,7 @@ struct TuneFlags {
   std::vector<std::string> runs;
   std::string out, previous, numerics = "rank_order", objective = "time", mode = "latency", cache;
   double tie = 0.02, slack = 0.05, confidence = 0.99;
-  bool explain = false;
+  bool explain = false, imported = false;
 };
 
 /// What a table is made from.
@@ -73,9 +73,12 @@ void add_facts(Evidence& evidence, const Json& manifest, const std::string& path
                software.vendor);
 }
 
-void add_run(Evidence& evidence, const std::string& run) {
+void add_run(Evidence& evidence, const std::string& run, bool imported) {
   const std::string path = run + "/manifest.json";
-  add_facts(evidence, parse_json(read_file(path), path), path);
+  const Json manifest = parse_json(read_file(path), path);
+  if (manifest.is_object() && manifest.contains("imported") && !imported)
+    throw Error(Status::usage, run + ": imported numbers, which have no interval", "say --imported to let them decide");
+  add_facts(evidence, manifest, path);
   const std::string text = read_file(run + "/journal.jsonl");
   auto journal = tuner::read_journal(text);
   if (!journal.bad.empty())
@@ -106,7 +109,7 @@ Status tune(const TuneFlags& flags) {
   if (flags.out.empty() && flags.runs.size() > 1)
     throw Error(Status::usage, "tune: several runs and no --out", "say where the table goes");
   Evidence evidence;
-  for (const auto& run : flags.runs) add_run(evidence, run);
+  for (const auto& run : flags.runs) add_run(evidence, run, flags.imported);
   std::optional<Table> previous;
   if (!flags.previous.empty()) previous = load_table(flags.previous, {names, host::max_blocks, 1});
   const auto tuned = tuner::tune(evidence.records, tuner::facts_of_variant, options, previous ? &*previous : nullptr);
@@ -141,6 +144,7 @@ void declare(CLI::App& app, TuneFlags& flags) {
   app.add_option("--mode", flags.mode, "Times to use: latency or throughput")->capture_default_str();
   app.add_option("--cache", flags.cache, "Times to use: rewritten, rotating or hot; default: the first that there is");
   app.add_option("--previous", flags.previous, "A table to stay with where nothing is faster beyond the tie");
+  app.add_flag("--imported", flags.imported, "Let runs that attune import wrote decide too");
   app.add_flag("--explain", flags.explain, "Print the evidence for every rule");
   app.footer(
       "Examples:\n"

@@ -25,5 +25,7 @@ struct Command {
 [[nodiscard]] Command make_tune_command();
 [[nodiscard]] Command make_verify_command();
 [[nodiscard]] Command make_export_command();
+[[nodiscard]] Command make_import_command();
+[[nodiscard]] Command make_compare_command();
 
 }  // namespace attune::driver

@@ -26,8 +26,9 @@ constexpr auto footer =
 
 /// All subcommands, in the order in which people meet them.
 std::vector<Command> all_commands() {
-  return {make_info_command(),  make_sweep_command(),  make_tune_command(), make_verify_command(),
-          make_bench_command(), make_lookup_command(), make_cost_command(), make_export_command()};
+  return {make_info_command(),   make_sweep_command(),  make_tune_command(), make_verify_command(),
+          make_bench_command(),  make_lookup_command(), make_cost_command(), make_export_command(),
+          make_import_command(), make_compare_command()};
 }
 
 /// What all ranks meet alike is told by rank 0 alone. The others leave with success: a launcher that sees a failing
