@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "dispatch/json.h"
+#include "runtime/composites/vendor_choices.h"
 #include "tuner/exports/choices.h"
 
 namespace attune::tuner {
@@ -51,6 +52,15 @@ TEST(ExportOpenMpi, KeepsTheRulesToTheMeasuredRanks) {
             "2\n1\n0 0 0 0\n"  // 2 and 3 ranks
             "4\n3\n0 3 0 0\n16384 5 0 131072\n1048576 0 0 0\n"
             "5\n1\n0 0 0 0\n");
+}
+
+TEST(ExportOpenMpi, EveryAlgorithmThatASweepMeasuresCanBeSaid) {
+  for (const auto& algorithm : host::open_mpi_algorithms()) {
+    const std::string name = "vendor:openmpi/" + std::string(algorithm.name) + (algorithm.segmented ? "/4096" : "");
+    const auto result = exported({rules(2, {{1024, plan(name)}})}, ExportFormat::openmpi);
+    const std::string rule = "1024 " + std::to_string(algorithm.id) + (algorithm.segmented ? " 0 4096\n" : " 0 0\n");
+    EXPECT_NE(bare(result.text).find(rule), std::string::npos) << name << "\n" << result.text;
+  }
 }
 
 TEST(ExportOpenMpi, NamesNoAlgorithmBelowTheCountItNeeds) {

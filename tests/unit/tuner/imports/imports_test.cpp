@@ -65,7 +65,7 @@ TEST(ImportNcclText, EveryPlaceAtWhichALogCanBeCut) {
   const auto all = read(whole);
   for (std::size_t size = header.size() + 70; size < whole.size(); ++size) {
     const std::string cut = whole.substr(0, size);
-    if (size < header.size() + row_1k.size() / 2) {
+    if (size < header.size() + 90) {  // before the first half of the first row is whole
       try {
         (void)read(cut);
       } catch (const Error& error) {

@@ -18,7 +18,7 @@
 namespace attune::nccl_plugin {
 namespace {
 
-constexpr int tree = 0, ring = 1, nvls = 4, ll = 0, ll128 = 1, simple = 2;
+constexpr int tree = 0, ring = 1, nvls = 4, ll = 0, simple = 2;
 using Costs = std::array<std::array<float, 3>, 7>;
 
 std::string logged;
