@@ -23,20 +23,20 @@ ATTUNE_DEVICE AnyEpilogue<T> epilogue_of(const Launch& launch) {
 template <class V>
 struct InstanceTraits {
   static constexpr bool unrolls_peers = false;
-  static constexpr bool in_band = false;
+  static constexpr bool holds_much = false;
 };
 template <class V>
 requires requires { V::traits; }
 struct InstanceTraits<V> {
   static constexpr bool unrolls_peers = V::traits.family == Family::one_shot || V::traits.family == Family::two_shot ||
                                         V::traits.family == Family::multimem || V::traits.family == Family::fused;
-  static constexpr bool in_band = V::traits.needs == Needs::mailboxes;
+  static constexpr bool holds_much = V::traits.needs == Needs::mailboxes || V::traits.needs == Needs::peer_slots;
 };
 
-/// The launch bound. Packs of 16 accumulators, and letters of all peers with their flags, need more registers than the
-/// 128 that blocks of 512 threads leave to each.
+/// The launch bound. Packs of 16 accumulators, letters of all peers with their flags, and slots of three steps need
+/// more registers than the 128 that blocks of 512 threads leave to each.
 template <class V, class T>
-inline constexpr int most_threads = sizeof(T) == 1 || InstanceTraits<V>::in_band ? max_threads / 2 : max_threads;
+inline constexpr int most_threads = sizeof(T) == 1 || InstanceTraits<V>::holds_much ? max_threads / 2 : max_threads;
 
 template <class V, class T, int Ranks>
 __global__ void __launch_bounds__(most_threads<V, T>, 1) allreduce_kernel(const __grid_constant__ Launch launch) {

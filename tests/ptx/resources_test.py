@@ -28,9 +28,9 @@ def rows_of(report):
 
 
 def registers_of(kernel):
-    """The register file over the threads of a full block: 256 for 8-bit types and in-band variants, else 512."""
+    """The register file over the threads of a full block: 256 for 8-bit types and two variants, else 512."""
     _, name, of_type, _ = kernel
-    small = of_type in ("a", "h", "NS_6f8e4m3E", "NS_6f8e5m2E") or name == "push"
+    small = of_type in ("a", "h", "NS_6f8e4m3E", "NS_6f8e5m2E") or name in ("push", "staged_two_shot")
     return min(REGISTER_FILE // (256 if small else 512), 255)
 
 
