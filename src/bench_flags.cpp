@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/host_memory.h"
+#include "runtime/cuda_device.h"
 #include "src/units.h"
 #include "src/words.h"
 #include "variants/registry.h"
@@ -44,7 +45,7 @@ void declare_repeats(CLI::App& app, BenchFlags& flags) {
   count("-c,--check", flags.check, "Validated calls per size, with data of which every bit is known", 0, 1000);
   count("-a,--average", flags.average, "Whose time: 0 rank 0, 1 average, 2 least, 3 most over ranks", 0, 3);
   count("-C,--report_cputime", flags.cpu_time, "Name the time cputime; on host the caller works all the time", 0, 1);
-  count("-R,--local_register", flags.registered, "1 memory that peers can address, 0 staged (any memory)", 0, 1);
+  count("-R,--local_register", flags.registered, "1 or 2: memory that peers can address, 0: staged (any memory)", 0, 2);
   app.add_option("-T,--timeout", flags.timeout_s, "Seconds that a wait may last; 0 = ATTUNE_TIMEOUT_S, default 30")
       ->check(CLI::NonNegativeNumber);
   app.add_option("-J,--output_file", flags.output, "Write everything to this .json file, too");
@@ -57,15 +58,21 @@ void declare_for_compatibility(CLI::App& app, BenchFlags& flags) {
   accept("-g,--ngpus", flags.gpus, "Devices per rank: 1");
   accept("-t,--nthreads", flags.threads, "Driving threads per rank: 1 (see --blocks)");
   accept("-z,--blocking", flags.blocking, "1 = a barrier after every iteration, inside the time");
-  accept("-G,--cudagraph", flags.graph, "Graph launches need the cuda device: 0");
+  accept("-G,--cudagraph", flags.graph,
+         "cuda: capture the calls in a graph, launch it so often; 0 = launch them one by one");
   accept("-r,--root", flags.root, "An allreduce has no root");
   accept("-p,--parallel_init", flags.parallel_init, "Ranks always start in parallel");
 }
 
 void declare_ours(CLI::App& app, BenchFlags& flags) {
   constexpr auto group = "attune's own";
+  app.add_option("--device", flags.device, "host: ranks are processes on CPUs; cuda: a GPU per rank")
+      ->group(group)
+      ->capture_default_str();
   app.add_option("--variant", flags.variant, "This variant instead of the table's choice")->group(group);
-  app.add_option("--blocks", flags.blocks, "Threads of each rank, with --variant")->group(group);
+  app.add_option("--blocks", flags.blocks, "Threads of each rank (cuda: thread blocks), with --variant")->group(group);
+  app.add_option("--block-threads", flags.block_threads, "cuda: threads of a block, with --variant; default 512")
+      ->group(group);
   app.add_option("--chunk", flags.chunk, "Pipelining grain in bytes, with --variant; 0 = its own choice")->group(group);
   app.add_option("--table", flags.table, "Dispatch table; 'none' = built-in; default: ATTUNE_TABLE, then the folders")
       ->group(group);
@@ -79,36 +86,46 @@ void declare_ours(CLI::App& app, BenchFlags& flags) {
       ->capture_default_str();
 }
 
-void refuse_what_host_lacks(const BenchFlags& flags) {
+void refuse_what_device_lacks(const BenchFlags& flags, DeviceKind device) {
   if (flags.gpus != 1)
     throw Error(Status::unsupported, fmt::format("bench: -g {}: a rank drives one device", flags.gpus),
                 "launch more ranks with mpirun -n");
   if (flags.threads != 1)
     throw Error(Status::unsupported, fmt::format("bench: -t {}: a rank has one driving thread", flags.threads),
                 "use --blocks for worker threads");
+  if (flags.graph < 0 || flags.graph > 1 << 20)
+    throw Error(Status::usage, fmt::format("bench: -G {}", flags.graph), "give the number of graph launches");
+  if (device == DeviceKind::cuda) return;
   if (flags.graph != 0)
-    throw Error(Status::unsupported, "bench: -G: graph launches need the cuda device", "leave -G out");
+    throw Error(Status::unsupported, "bench: -G: graph launches need the cuda device",
+                "leave -G out, or use --device cuda");
   if (flags.blocking < 0 || flags.blocking > 1)
     throw Error(Status::unsupported, fmt::format("bench: -z {}: calls on host always block", flags.blocking),
                 "use -z 0 or -z 1");
 }
 
-Plan plan_by_hand(const BenchFlags& flags) {
+Plan plan_by_hand(const BenchFlags& flags, DeviceKind device) {
   const auto& info = variant(flags.variant);
-  if (flags.blocks < 1 || flags.blocks > host::max_blocks)
-    throw Error(Status::usage, fmt::format("bench: --blocks {}", flags.blocks),
-                fmt::format("use 1 to {}", host::max_blocks));
+  const bool cuda = device == DeviceKind::cuda;
+  const int most = cuda ? cuda::max_plan_blocks : host::max_blocks;
+  if (flags.blocks < 1 || flags.blocks > most)
+    throw Error(Status::usage, fmt::format("bench: --blocks {}", flags.blocks), fmt::format("use 1 to {}", most));
+  const int threads = flags.block_threads != 0 ? flags.block_threads : cuda ? cuda::default_threads : 1;
+  if (cuda ? threads < 32 || threads > cuda::max_plan_threads || threads % 32 != 0 : threads != 1)
+    throw Error(Status::usage, fmt::format("bench: --block-threads {}", threads),
+                cuda ? "use a multiple of 32 up to 512" : "a block has one thread on host");
   const Bytes chunk = parse_bytes(flags.chunk, "bench: --chunk");
   if (chunk != 0 && !info.traits.chunked)
     throw Error(Status::usage, fmt::format("bench: --chunk means nothing to {}", flags.variant), "leave --chunk out");
-  return {.variant = flags.variant, .blocks = flags.blocks, .threads = 1, .chunk_bytes = chunk};
+  return {.variant = flags.variant, .blocks = flags.blocks, .threads = threads, .chunk_bytes = chunk};
 }
 
 void understand_choice(const BenchFlags& flags, BenchRequest& request) {
   request.by_table = flags.variant.empty();
-  if (!request.by_table) request.plan = plan_by_hand(flags);
-  if (request.by_table && (flags.blocks != 1 || flags.chunk != "0"))
-    throw Error(Status::usage, "bench: --blocks and --chunk without --variant", "name the variant that they are for");
+  if (!request.by_table) request.plan = plan_by_hand(flags, request.device);
+  if (request.by_table && (flags.blocks != 1 || flags.chunk != "0" || flags.block_threads != 0))
+    throw Error(Status::usage, "bench: --blocks, --block-threads and --chunk without --variant",
+                "name the variant that they are for");
   if (!flags.against.empty() && flags.against != "vendor") refuse_word(flags.against, "bench: --against", {"vendor"});
   request.against_vendor = !flags.against.empty();
   if (flags.cache != "hot" && flags.cache != "rewritten")
@@ -127,8 +144,10 @@ void declare_bench_flags(CLI::App& app, BenchFlags& flags) {
 }
 
 BenchRequest understand(const BenchFlags& flags) {
-  refuse_what_host_lacks(flags);
   BenchRequest request{.flags = flags};
+  request.device = parse_word<DeviceKind>(flags.device, "bench: --device");
+  if (request.device == DeviceKind::cuda) cuda::require_device();
+  refuse_what_device_lacks(flags, request.device);
   request.min_bytes = parse_bytes(flags.min_bytes, "bench: -b");
   request.max_bytes = parse_bytes(flags.max_bytes, "bench: -e");
   request.step_bytes = parse_bytes(flags.step_bytes, "bench: -i");
@@ -139,7 +158,7 @@ BenchRequest understand(const BenchFlags& flags) {
     throw Error(Status::usage, "bench: -i 0 leads nowhere", "give a step, or a factor with -f");
   request.dtypes = parse_dtypes(flags.dtypes, "bench: -d");
   request.ops = parse_ops(flags.ops, "bench: -o");
-  request.memory = flags.registered == 1 ? Memory::registered : Memory::staged;
+  request.memory = flags.registered > 0 ? Memory::registered : Memory::staged;
   request.numerics = parse_word<Numerics>(flags.numerics, "bench: --numerics");
   if (!flags.output.empty() && !flags.output.ends_with(".json"))
     throw Error(Status::usage, "bench: -J '" + flags.output + "' is no .json file", "end its name in .json");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/hardware.h"
 #include "core/plan.h"
 #include "tuner/record.h"
 
@@ -16,8 +17,9 @@ struct BenchFlags {
   int threads = 1, gpus = 1, root = 0, blocking = 0, graph = 0, cpu_time = 0, parallel_init = 0;
   double timeout_s = 0;
   std::string dtypes = "float", ops = "sum", output;
-  std::string variant, chunk = "0", table, cache = "hot", against, numerics = "rank_order";
+  std::string variant, chunk = "0", table, cache = "hot", against, numerics = "rank_order", device = "host";
   int blocks = 1;
+  int block_threads = 0;  ///< 0: the device's default.
   bool strict = false;
 };
 
@@ -26,6 +28,7 @@ void declare_bench_flags(CLI::App& app, BenchFlags& flags);
 /// As understood.
 struct BenchRequest {
   BenchFlags flags{};
+  DeviceKind device = DeviceKind::host;
   Bytes min_bytes = 0, max_bytes = 0, step_bytes = 0;
   std::vector<DType> dtypes{};
   std::vector<Op> ops{};
@@ -40,7 +43,8 @@ struct BenchRequest {
   [[nodiscard]] bool isolated() const { return against_vendor || cache != tuner::CacheState::hot; }
 };
 
-/// Throws Error(usage) for a word or number that is none, Error(unsupported) for what the host device cannot do.
+/// Throws Error(usage) for a word or number that is none, Error(unsupported) for what the device cannot do,
+/// Error(device) when it is not there.
 [[nodiscard]] BenchRequest understand(const BenchFlags& flags);
 
 /// The message sizes in bytes for elements of `width` bytes: nccl-tests' ladder, rounded down to whole elements.

@@ -14,6 +14,7 @@
 #include "core/hardware.h"
 #include "dispatch/json.h"
 #include "src/bench_print.h"
+#include "src/manifest.h"
 #include "src/words.h"
 
 extern char** environ;
@@ -155,7 +156,7 @@ std::string write_bench_json(const std::string& path, const BenchRequest& reques
             {"env", environment()},
             {"nccl_version", 0},
             {"attune_version", ATTUNE_VERSION},
-            {"hardware", host_hardware().fingerprint},
+            {"hardware", hardware_of(request.device).fingerprint},
             {"config", configuration(request, ranks, table)},
             {"results", results(request, rows, static_cast<int>(ranks.size()))},
             {"out_of_bounds", {{"count", totals.wrong}, {"okay", totals.wrong == 0 ? "true" : "false"}}},

@@ -18,6 +18,7 @@ std::string_view choice_of(const BenchRequest& request, const std::string& table
 }
 
 std::string how_timed(const BenchRequest& request) {
+  if (request.flags.graph > 0) return fmt::format("graphs of all calls, launched {} times", request.flags.graph);
   if (!request.isolated()) return "calls back to back, cache hot";
   return fmt::format("median of single calls from a common start, cache {}{}", request.flags.cache,
                      request.against_vendor ? ", interleaved with the vendor's" : "");
@@ -25,6 +26,7 @@ std::string how_timed(const BenchRequest& request) {
 
 std::string half_text(const BenchHalf& half, Bytes bytes, int ranks) {
   const std::string wrong = half.wrong < 0 ? "N/A" : std::to_string(half.wrong);
+  if (half.time_us < 0) return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", wrong);
   return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", fitted(half.time_us, 7),
                      fitted(algorithm_bandwidth(bytes, half.time_us), 6),
                      fitted(bus_bandwidth(bytes, half.time_us, ranks), 6), wrong);
@@ -49,7 +51,7 @@ BenchTotals totals_of(const std::vector<BenchRow>& rows, int ranks) {
   for (const auto& row : rows)
     for (const auto& half : row.half) {
       totals.wrong += std::max<Index>(half.wrong, 0);
-      totals.average_busbw += bus_bandwidth(row.bytes, half.time_us, ranks);
+      if (half.time_us > 0) totals.average_busbw += bus_bandwidth(row.bytes, half.time_us, ranks);
     }
   if (!rows.empty()) totals.average_busbw /= 2 * static_cast<double>(rows.size());
   if (const char* least = std::getenv("NCCL_TESTS_MIN_BW")) totals.least_busbw = std::atof(least);
@@ -62,13 +64,14 @@ void print_bench_header(const BenchRequest& request, const std::vector<BenchRank
   fmt::print("# Collective test starting: all_reduce_perf\n");
   fmt::print(
       "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg iters: {} "
-      "validation: {} graph: 0\n",
+      "validation: {} graph: {}\n",
       request.min_bytes, request.max_bytes, flags.step_factor > 1 ? flags.step_factor : request.step_bytes,
-      flags.step_factor > 1 ? "factor" : "bytes", flags.warm_up, flags.iters, flags.aggregated, flags.check);
+      flags.step_factor > 1 ? "factor" : "bytes", flags.warm_up, flags.iters, flags.aggregated, flags.check,
+      flags.graph);
   fmt::print("# plans: {}; memory: {}; time: {}\n#\n# Using devices\n", choice_of(request, table),
              name_of(request.memory), how_timed(request));
   for (const auto& one : ranks)
-    fmt::print("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device  0 [host] {}\n", one.rank, one.pid, one.host,
+    fmt::print("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device {:2d} {}\n", one.rank, one.pid, one.host, one.number,
                one.device);
   const std::string_view time = flags.cpu_time == 1 ? "cputime" : "time";
   fmt::print("#\n# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place\n", "", "",

@@ -12,6 +12,7 @@ struct BenchRank {
   int rank = 0;
   int pid = 0;
   std::string host{}, device{};
+  int number = 0;  ///< Of the device in its process.
 };
 
 /// Sums over all rows.

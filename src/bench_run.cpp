@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "src/manifest.h"
 #include "src/validate_data.h"
 #include "tuner/statistics.h"
 
@@ -42,12 +43,15 @@ double bus_bandwidth(Bytes bytes, double time_us, int ranks) {
   return algorithm_bandwidth(bytes, time_us) * 2 * (ranks - 1) / ranks;
 }
 
-void BenchRunner::Calls::run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) {
-  if (!by_table) return Executor::run(comm, problem, plan, operands);
-  comm.allreduce(operands.in, operands.out, problem.count, problem.dtype, problem.op, operands.epilogue);
+void BenchRunner::Calls::enqueue(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands,
+                                 void* stream) {
+  if (!by_table) return Executor::enqueue(comm, problem, plan, operands, stream);
+  comm.allreduce(
+      {operands.in, operands.out, problem.count, problem.dtype, problem.op, operands.epilogue, nullptr, stream});
 }
 
 void BenchRunner::call(const Problem& problem, const Plan& plan, const Operands& operands) {
+  if (team_.on_gpus()) return team_.gpu().run(calls_, problem, plan, operands);
   calls_.run(team_.comm(), problem, plan, operands);
 }
 
@@ -65,10 +69,37 @@ double BenchRunner::over_ranks(double mine) {
   }
 }
 
+/// Calls one behind the other in a stream, or in a graph that is launched again and again; the clock stops when the
+/// stream is empty, as nccl-tests' does.
+double BenchRunner::back_to_back_on_gpu(const Problem& problem, const Plan& plan) {
+  const auto& flags = request_.flags;
+  GpuCalls& gpu = team_.gpu();
+  const Operands operands = team_.operands(problem, 0);
+  const bool graph = problem.launch_mode == LaunchMode::graph;
+  const int calls = graph ? flags.iters * flags.aggregated : flags.aggregated;
+  const int launches = graph ? flags.graph : flags.iters;
+  gpu.prepare(calls_, problem, plan, operands, calls);
+  for (int i = 0; i < flags.warm_up; ++i) gpu.enqueue(calls_, problem, plan, operands, calls);
+  gpu.wait();
+  team_.meeting().barrier();
+  const std::int64_t start = now_ns();
+  for (int i = 0; i < launches; ++i) {
+    gpu.enqueue(calls_, problem, plan, operands, calls);
+    if (flags.blocking == 0) continue;
+    gpu.wait();
+    if (flags.blocking == 1) team_.meeting().barrier();
+  }
+  const auto queued = static_cast<double>(now_ns() - start);
+  gpu.wait();
+  const auto spent = flags.cpu_time == 1 ? queued : static_cast<double>(now_ns() - start);
+  return over_ranks(spent / 1e3 / launches / calls);
+}
+
 double BenchRunner::back_to_back(const Problem& problem, const Plan& plan) {
   const auto& flags = request_.flags;
   const Operands operands = team_.operands(problem, 0);
   calls_.by_table = request_.by_table;
+  if (team_.on_gpus()) return back_to_back_on_gpu(problem, plan);
   for (int i = 0; i < flags.warm_up; ++i) call(problem, plan, operands);
   team_.meeting().barrier();
   const std::int64_t start = now_ns();
@@ -133,15 +164,21 @@ void BenchRunner::check(const Problem& problem, BenchHalf& half) {
     Index wrong = 0;
     std::array<char, 200> first{};
   } mine;
+  HostImage in(team_.comm(), operands.in, problem.bytes(), 0);
+  HostImage out(team_.comm(), operands.out, problem.bytes(), 0);
   for (int i = 0; i < request_.flags.check; ++i) {
-    if (problem.placement == Placement::out_of_place)
-      std::memset(operands.out, 0xFF, static_cast<std::size_t>(problem.bytes()));
-    data.fill_input(operands.in, i);
+    if (problem.placement == Placement::out_of_place) {
+      std::memset(out.data(), 0xFF, static_cast<std::size_t>(problem.bytes()));
+      out.upload();
+    }
+    data.fill_input(in.data(), i);
+    in.upload();
     team_.meeting().barrier();
     call(problem, half.plan, operands);
-    const auto fault = data.check_exact(operands.out, i);
+    out.download();
+    const auto fault = data.check_exact(out.data(), i);
     if (!fault) continue;
-    mine.wrong += count_wrong(problem, operands.out, i);
+    mine.wrong += count_wrong(problem, out.data(), i);
     if (mine.first.front() == '\0') to_string(*fault, team_.rank()).copy(mine.first.data(), mine.first.size() - 1);
   }
   half.wrong = 0;
@@ -157,18 +194,25 @@ BenchHalf BenchRunner::half(const Problem& problem) {
   half.answered = "by hand";
   if (request_.by_table) {
     const Answer answer = team_.comm().find(problem);
-    half.plan = answer.plan();
+    half.plan = team_.comm().plan_for(problem);
     half.answered = explain(answer, key_of(problem, request_.numerics));
   }
   if (const std::string reason = calls_.why_not(team_.comm(), problem, half.plan); !reason.empty())
     throw Error(Status::unsupported, "bench: " + half.plan.variant + " cannot run this: " + reason,
                 "choose another variant or size");
-  if (problem.count > 0)
-    TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(team_.operands(problem, 0).in, 0);
+  if (problem.count > 0) {
+    HostImage in(team_.comm(), team_.operands(problem, 0).in, problem.bytes(), 0);
+    TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(in.data(), 0);
+    in.upload();
+    // What is loaded at a first call must not wait for a stream that stands at a start line.
+    calls_.by_table = request_.by_table;
+    if (team_.on_gpus()) call(problem, half.plan, team_.operands(problem, 0));
+  }
   if (request_.isolated())
     isolated(problem, half);
   else
     half.time_us = back_to_back(problem, half.plan);
+  if (team_.on_gpus() && hardware_of(DeviceKind::cuda).name.starts_with("emulated")) half.time_us = -1;
   if (request_.flags.check > 0) check(problem, half);
   return half;
 }
@@ -181,6 +225,7 @@ BenchRow BenchRunner::row(DType dtype, Op op, Bytes bytes) {
   problem.count = bytes / size_of(dtype);
   problem.ranks = team_.size();
   problem.memory = request_.memory;
+  if (request_.flags.graph > 0) problem.launch_mode = LaunchMode::graph;
   if (const std::string reason = team_.no_room(problem); !reason.empty())
     throw Error(Status::device, "bench: " + reason, "use a smaller -e");
   for (const Placement placement : all_of<Placement>()) {

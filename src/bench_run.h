@@ -20,8 +20,8 @@ struct BenchRatio {
 
 /// One placement of one size. Equal on all ranks.
 struct BenchHalf {
-  double time_us = 0;
-  Index wrong = -1;  ///< Elements, over all ranks and checks; -1 = not checked.
+  double time_us = 0;  ///< Negative: none (an emulated GPU).
+  Index wrong = -1;    ///< Elements, over all ranks and checks; -1 = not checked.
   std::string first_wrong{};
   Plan plan{};
   std::string answered{};  ///< Which step of the look-up gave the plan.
@@ -51,11 +51,13 @@ class BenchRunner {
   class Calls : public Executor {
    public:
     bool by_table = false;
-    void run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) override;
+    void enqueue(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands,
+                 void* stream) override;
   };
 
   [[nodiscard]] BenchHalf half(const Problem& problem);
   void call(const Problem& problem, const Plan& plan, const Operands& operands);
+  [[nodiscard]] double back_to_back_on_gpu(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back(const Problem& problem, const Plan& plan);
   [[nodiscard]] double over_ranks(double mine);
   void isolated(const Problem& problem, BenchHalf& half);

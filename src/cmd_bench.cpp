@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "core/hardware.h"
+#include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/bench_print.h"
 #include "src/command.h"
@@ -17,24 +19,31 @@ namespace attune::driver {
 namespace {
 
 /// Where all ranks run, in rank order. Collective.
-std::vector<BenchRank> gather_ranks(Meeting& meeting) {
+std::vector<BenchRank> gather_ranks(Meeting& meeting, DeviceKind kind) {
+  std::optional<cuda::DeviceInfo> gpu;
+  if (kind == DeviceKind::cuda) gpu = cuda::current_device();
   struct Mine {
     int pid = 0;
+    int device_number = 0;
     std::array<char, 64> host{};
     std::array<char, 300> device{};
   } mine;
   mine.pid = ::getpid();
   ::gethostname(mine.host.data(), mine.host.size() - 1);
-  const std::string device = host_hardware().name + ", CPUs " + allowed_cpus();
+  mine.device_number = gpu ? gpu->ordinal : 0;
+  const std::string device = gpu ? fmt::format("[{}] {}", gpu->bus_id, gpu->name)
+                                 : fmt::format("[host] {}, CPUs {}", host_hardware().name, allowed_cpus());
   device.copy(mine.device.data(), mine.device.size() - 1);
   std::vector<BenchRank> ranks;
   for (const Mine& one : meeting.exchange(mine))
-    ranks.push_back({static_cast<int>(ranks.size()), one.pid, one.host.data(), one.device.data()});
+    ranks.push_back({static_cast<int>(ranks.size()), one.pid, one.host.data(), one.device.data(), one.device_number});
   return ranks;
 }
 
 std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
   Options options;
+  options.device = request.device;
+  options.register_captured = false;
   options.table = request.flags.table;
   options.strict = request.flags.strict;
   options.numerics = request.numerics;
@@ -53,6 +62,10 @@ void tell_notes(const MpiSession& session, Communicator& comm) {
   if (session.rank() != 0) return;
   if (session.size() == 1)
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
+  if (comm.device() == DeviceKind::cuda && cuda::hardware().name.starts_with("emulated"))
+    fmt::print(stderr, "attune: note: emulated GPUs: there are no times\n");
+  if (const std::string reason = comm.why_not("vendor"); !reason.empty() && comm.device() == DeviceKind::cuda)
+    fmt::print(stderr, "attune: note: nothing to compare with: {}\n", reason);
   if (comm.oversubscribed())
     fmt::print(stderr, "attune: note: more ranks than cores: the times are not those of this hardware\n");
   if (!comm.table_warning().empty()) fmt::print(stderr, "attune: warning: {}\n", comm.table_warning());
@@ -87,7 +100,7 @@ Status bench(MpiSession& session, const BenchRequest& request) {
   const bool writes = speaks && !request.flags.output.empty();
   if (writes) require_writable(request.flags.output);
   const auto team = make_team(request);
-  const auto ranks = gather_ranks(team->meeting());
+  const auto ranks = gather_ranks(team->meeting(), request.device);
   const std::string started = time_now(), table = team->comm().table_path();
   tell_notes(session, team->comm());
   if (speaks) print_bench_header(request, ranks, table);

@@ -11,6 +11,7 @@
 #include "dispatch/find.h"
 #include "dispatch/json.h"
 #include "runtime/available.h"
+#include "runtime/cuda_device.h"
 #include "runtime/host_registry.h"
 #include "src/command.h"
 #include "src/machine.h"
@@ -40,6 +41,21 @@ Json describe_mpi() {
   const std::string library(text.data(), static_cast<std::size_t>(length));
   return {{"library", library.substr(0, library.find_first_of(",\n"))},
           {"standard", fmt::format("{}.{}", version, subversion)}};
+}
+
+Json describe_cuda() {
+  Json gpus = Json::array();
+  for (const auto& gpu : cuda::devices())
+    gpus.push_back({{"device", gpu.ordinal},
+                    {"name", gpu.name},
+                    {"arch", gpu.arch},
+                    {"bus_id", gpu.bus_id},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"memory_bytes", gpu.memory_bytes}});
+  Json cuda{{"built", cuda::built()}, {"why_not", cuda::why_no_device()}, {"driver", cuda::driver_version()}};
+  if (!gpus.empty()) cuda["fingerprint"] = cuda::hardware().fingerprint;
+  cuda["gpus"] = std::move(gpus);
+  return cuda;
 }
 
 Json describe_variants() {
@@ -75,9 +91,8 @@ Json describe_table(const std::string& option) {
 }
 
 Json describe_all(const std::string& table) {
-  Json cuda{{"built", false}, {"why_not", "the cuda device is not part of this build"}};
   return {{"attune", ATTUNE_VERSION},      {"hardware", describe_hardware()}, {"machine", describe_machine()},
-          {"mpi", describe_mpi()},         {"cuda", std::move(cuda)},         {"variants", describe_variants()},
+          {"mpi", describe_mpi()},         {"cuda", describe_cuda()},         {"variants", describe_variants()},
           {"table", describe_table(table)}};
 }
 
@@ -98,7 +113,13 @@ void print_machine(const Json& info) {
              readable_bytes(machine["dev_shm"]["bytes"].get<Bytes>()),
              readable_bytes(machine["dev_shm"]["free_bytes"].get<Bytes>()));
   fmt::print("MPI           {} (MPI {})\n", text(info["mpi"]["library"]), text(info["mpi"]["standard"]));
-  fmt::print("cuda          {}\n", text(info["cuda"]["why_not"]));
+  const Json& cuda = info["cuda"];
+  fmt::print("cuda          {}\n",
+             cuda["gpus"].empty() ? text(cuda["why_not"]) : text(cuda["driver"]) + ", " + text(cuda["fingerprint"]));
+  for (const auto& gpu : cuda["gpus"])
+    fmt::print("  device {:<4} {} ({}, {} multiprocessors, {}) at {}\n", gpu["device"].get<int>(), text(gpu["name"]),
+               text(gpu["arch"]), gpu["multiprocessors"].get<int>(), readable_bytes(gpu["memory_bytes"].get<Bytes>()),
+               text(gpu["bus_id"]));
   for (const auto& gpu : machine["gpus_on_pci"]) fmt::print("  on the bus  {}\n", text(gpu));
   fmt::print("fingerprint   {}\n\ntopology\n", text(hardware["fingerprint"]));
   for (const auto& line : machine["tree"]) fmt::print("  {}\n", text(line));

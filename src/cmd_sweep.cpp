@@ -3,6 +3,7 @@
 #include <sstream>
 #include <vector>
 
+#include "runtime/cuda_device.h"
 #include "src/command.h"
 #include "src/sweep.h"
 
@@ -11,7 +12,7 @@ namespace attune::driver {
 namespace {
 struct SweepFlags {
   SweepRequest request;
-  std::string ranks, dtypes, ops, variants, sizes, blocks, mode, cache, search, budget;
+  std::string device, ranks, dtypes, ops, variants, sizes, blocks, threads, launch_modes, mode, cache, search, budget;
   std::int64_t seed = 0;
   double precision = 0;
   CLI::App* app = nullptr;
@@ -30,13 +31,15 @@ Json list_json(const std::string& text) {
 
 Json overrides_of(const SweepFlags& flags) {
   Json json = Json::object();
-  const auto lists = {std::pair("ranks", &flags.ranks), std::pair("dtypes", &flags.dtypes),
-                      std::pair("ops", &flags.ops),     std::pair("variants", &flags.variants),
-                      std::pair("sizes", &flags.sizes), std::pair("blocks", &flags.blocks)};
+  const auto lists = {std::pair("ranks", &flags.ranks),     std::pair("dtypes", &flags.dtypes),
+                      std::pair("ops", &flags.ops),         std::pair("variants", &flags.variants),
+                      std::pair("sizes", &flags.sizes),     std::pair("blocks", &flags.blocks),
+                      std::pair("threads", &flags.threads), std::pair("launch_modes", &flags.launch_modes)};
   for (const auto& [key, value] : lists)
     if (!value->empty()) json[key] = list_json(*value);
-  const auto words = {std::pair("mode", &flags.mode), std::pair("cache", &flags.cache),
-                      std::pair("search", &flags.search), std::pair("budget", &flags.budget)};
+  const auto words = {std::pair("device", &flags.device), std::pair("mode", &flags.mode),
+                      std::pair("cache", &flags.cache), std::pair("search", &flags.search),
+                      std::pair("budget", &flags.budget)};
   for (const auto& [key, value] : words)
     if (!value->empty()) json[key] = *value;
   if (flags.app->count("--seed") > 0) json["seed"] = flags.seed;
@@ -46,8 +49,9 @@ Json overrides_of(const SweepFlags& flags) {
 
 void declare(CLI::App& app, SweepFlags& flags) {
   flags.app = &app;
-  app.add_option("--config", flags.request.config, "Configuration (JSON); every key has a default")->required();
-  app.add_option("--out", flags.request.out, "Run folder to write")->required();
+  app.add_option("--config", flags.request.config, "Configuration (JSON); every key has a default");
+  app.add_option("--device", flags.device, "host (ranks are processes on CPUs, the default) or cuda (a GPU per rank)");
+  app.add_option("--out", flags.request.out, "Run folder to write");
   app.add_flag("--resume", flags.request.resume, "Continue the run in --out; cells that hung or crashed are skipped");
   app.add_option("--budget", flags.budget, "Time for all measuring: 90s, 10m, 2h");
   app.add_option("--seed", flags.seed, "Order of cases and candidates");
@@ -56,7 +60,9 @@ void declare(CLI::App& app, SweepFlags& flags) {
   app.add_option("--dtypes", flags.dtypes, "f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, u8, i32, u32, i64, u64");
   app.add_option("--ops", flags.ops, "sum, avg, prod, min, max");
   app.add_option("--variants", flags.variants, "Algorithms; the vendor is always measured");
-  app.add_option("--blocks", flags.blocks, "Blocks (threads of a rank): 1,2,4");
+  app.add_option("--blocks", flags.blocks, "Blocks: on host threads of a rank, on cuda thread blocks: 1,2,4");
+  app.add_option("--threads", flags.threads, "cuda: threads of a block: 256,512");
+  app.add_option("--launch-modes", flags.launch_modes, "eager; cuda: graph, too");
   app.add_option("--mode", flags.mode, "latency (isolated calls) or throughput (back to back)");
   app.add_option("--cache", flags.cache, "rewritten, rotating or hot buffers");
   app.add_option("--search", flags.search, "exhaustive or racing");
@@ -65,6 +71,17 @@ void declare(CLI::App& app, SweepFlags& flags) {
       "Flags replace keys of the configuration. Example:\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
       "Exit codes: 0 all cells right, 4 a cell hung, 6 bad configuration or folder, 7 a cell gave wrong results.");
+}
+
+/// A GPU that is not there is the first thing to say: what else the command line lacks does not matter then.
+void require_flags(const SweepFlags& flags) {
+  if (flags.device == name_of(DeviceKind::cuda)) cuda::require_device();
+  const auto require = [](const std::string& value, const char* name) {
+    if (value.empty())
+      throw Error(Status::usage, std::string("sweep: ") + name + " is required", "see attune sweep --help");
+  };
+  require(flags.request.config, "--config");
+  require(flags.request.out, "--out");
 }
 }  // namespace
 
@@ -75,6 +92,7 @@ Command make_sweep_command() {
           .options = [flags](CLI::App& app) { declare(app, *flags); },
           .run =
               [flags] {
+                require_flags(*flags);
                 flags->request.overrides = overrides_of(*flags);
                 return with_mpi([&](MpiSession& session) {
                   Executor executor;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/command.h"
 #include "src/mpi_session.h"
@@ -16,7 +17,8 @@ namespace attune::driver {
 namespace {
 struct VerifyFlags {
   std::string table, from = "8", to = "16M", dtypes = "f32", op = "sum", placement = "out_of_place",
-                     memory = "registered", numerics = "rank_order", cache = "rewritten", blocks = "1", fail_above;
+                     memory = "registered", numerics = "rank_order", cache = "rewritten", blocks = "1", device = "host",
+                     fail_above;
   int points = 20, rounds = 40;
   std::uint64_t seed = 1;
   bool json = false, strict = false;
@@ -65,6 +67,8 @@ VerifyRequest understand(const VerifyFlags& flags) {
 
 Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& request, double limit) {
   Options options;
+  options.device = parse_word<DeviceKind>(flags.device, "verify: --device");
+  if (options.device == DeviceKind::cuda) cuda::require_device();
   options.table = flags.table;
   options.strict = flags.strict;
   options.numerics = request.numerics;
@@ -100,6 +104,7 @@ void declare(CLI::App& app, VerifyFlags& flags) {
   app.add_option("--op", flags.op, "sum avg prod min max")->capture_default_str();
   app.add_option("--placement", flags.placement, "out_of_place or in_place")->capture_default_str();
   app.add_option("--memory", flags.memory, "registered or staged")->capture_default_str();
+  app.add_option("--device", flags.device, "host or cuda")->capture_default_str();
   app.add_option("--numerics", flags.numerics, "Loosest class that may compete")->capture_default_str();
   app.add_option("--cache", flags.cache, "rewritten or hot")->capture_default_str();
   app.add_option("--blocks", flags.blocks, "Blocks of the plans to compare with: 1,2")->capture_default_str();

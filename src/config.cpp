@@ -6,17 +6,18 @@
 
 #include "device/host_memory.h"
 #include "runtime/composites/vendor_choices.h"
+#include "runtime/cuda_device.h"
 #include "src/units.h"
 #include "variants/registry.h"
 
 namespace attune::driver {
 
 namespace {
-constexpr std::array<std::string_view, 25> known_keys{
-    "$schema",      "description", "sizes",   "shapes",   "collectives", "dtypes",     "ops",
-    "ranks",        "blocks",      "threads", "chunks",   "variants",    "placements", "memories",
-    "launch_modes", "epilogues",   "search",  "numerics", "precision",   "budget",     "cell_seconds",
-    "timeout_s",    "mode",        "cache",   "seed"};
+constexpr std::array<std::string_view, 26> known_keys{
+    "device",       "$schema",      "description", "sizes",   "shapes",   "collectives", "dtypes",
+    "ops",          "ranks",        "blocks",      "threads", "chunks",   "variants",    "placements",
+    "memories",     "launch_modes", "epilogues",   "search",  "numerics", "precision",   "budget",
+    "cell_seconds", "timeout_s",    "mode",        "cache",   "seed"};
 
 std::string item(const std::string& pointer, std::size_t i) { return pointer + "/" + std::to_string(i); }
 
@@ -119,13 +120,13 @@ void read_ranks(const JsonObject& object, const ConfigLimits& limits, std::vecto
   if (ranks.empty()) ranks.push_back(std::min(limits.world, max_ranks));
 }
 
-void read_variants(const JsonObject& object, std::vector<std::string>& variants) {
-  read_list(object, "variants", variants, [](const Json& json, const std::string& pointer) {
+void read_variants(const JsonObject& object, DeviceKind device, std::vector<std::string>& variants) {
+  read_list(object, "variants", variants, [device](const Json& json, const std::string& pointer) {
     if (!json.is_string()) refuse(pointer, "expected a text, got " + json.dump());
     auto name = json.get<std::string>();
     if (find_variant(name) == nullptr) refuse(pointer, "unknown variant " + with_suggestion(name, all_variant_names()));
     try {
-      if (name.starts_with("vendor:")) (void)host::parse_vendor_choice(name);
+      if (name.starts_with("vendor:") && device == DeviceKind::host) (void)host::parse_vendor_choice(name);
     } catch (const Error& fault) {
       refuse(pointer, fault.what());
     }
@@ -139,13 +140,17 @@ void read_plan_axes(const JsonObject& object, SweepConfig& config) {
       return static_cast<int>(read_integer(json, pointer, 1, high));
     };
   };
-  read_list(object, "blocks", config.blocks, up_to(host::max_blocks));
-  read_list(object, "threads", config.threads, [](const Json& json, const std::string& pointer) {
-    if (read_integer(json, pointer, 1, 1024) != 1) refuse(pointer, "a block has 1 thread on host, expected 1");
-    return 1;
+  const bool host = config.device == DeviceKind::host;
+  read_list(object, "blocks", config.blocks, up_to(host ? host::max_blocks : cuda::max_plan_blocks));
+  config.threads = {host ? 1 : cuda::default_threads};
+  read_list(object, "threads", config.threads, [host](const Json& json, const std::string& pointer) {
+    const auto threads = static_cast<int>(read_integer(json, pointer, 1, cuda::max_plan_threads));
+    if (host && threads != 1) refuse(pointer, "a block has 1 thread on host, expected 1");
+    if (!host && threads % 32 != 0) refuse(pointer, "a block is made of warps, expected a multiple of 32");
+    return threads;
   });
   read_list(object, "chunks", config.chunks, read_bytes);
-  read_variants(object, config.variants);
+  read_variants(object, config.device, config.variants);
 }
 
 void read_measuring(const JsonObject& object, SweepConfig& config) {
@@ -166,6 +171,7 @@ void read_measuring(const JsonObject& object, SweepConfig& config) {
 SweepConfig read_config(const Json& json, const ConfigLimits& limits) {
   const JsonObject object(json, "", known_keys);
   SweepConfig config;
+  config.device = object.word<DeviceKind>("device", config.device);
   config.sizes = read_sizes(object);
   read_shapes(object, config.shapes);
   read_words(object, "collectives", config.collectives);
@@ -213,7 +219,8 @@ SweepConfig parse_config(const Json& json, std::string_view source, const Config
 Json to_json(const SweepConfig& config) {
   Json shapes = Json::array();
   for (const Shape& shape : config.shapes) shapes.push_back(Json::array({shape.rows, shape.cols}));
-  Json json{{"sizes", config.sizes},
+  Json json{{"device", name_of(config.device)},
+            {"sizes", config.sizes},
             {"shapes", shapes},
             {"collectives", names_json(config.collectives)},
             {"dtypes", names_json(config.dtypes)},

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hardware.h"
 #include "core/plan.h"
 #include "dispatch/json.h"
 #include "tuner/record.h"
@@ -21,6 +22,7 @@ struct Shape {
 };
 
 struct SweepConfig {
+  DeviceKind device = DeviceKind::host;
   std::vector<Bytes> sizes{};  ///< Of one rank's input, ascending, no doubles.
   std::vector<Shape> shapes{};
   std::vector<Collective> collectives{Collective::allreduce};

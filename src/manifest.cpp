@@ -9,6 +9,8 @@
 #include <span>
 
 #include "core/hardware.h"
+#include "runtime/cuda_backend.h"
+#include "runtime/cuda_device.h"
 #include "runtime/host_registry.h"
 #include "src/machine.h"
 
@@ -18,9 +20,9 @@ namespace attune::driver {
 
 namespace {
 /// Prefixes of variables that change what is measured. Values of others are nobody's business.
-constexpr std::array<std::string_view, 13> telling_variables{"ATTUNE_", "OMPI_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_",
+constexpr std::array<std::string_view, 15> telling_variables{"ATTUNE_", "OMPI_MCA_", "MPIR_CVAR_", "MPICH_", "I_MPI_",
                                                              "UCC_",    "UCX_",      "PRTE_MCA_",  "FI_",    "OMP_",
-                                                             "KMP_",    "GOMP_",     "MALLOC_"};
+                                                             "KMP_",    "GOMP_",     "MALLOC_",    "NCCL_",  "CUDA_"};
 
 /// What the launcher tells its processes: addresses and folders of one job, no choice of anybody's.
 constexpr std::array<std::string_view, 5> launcher_variables{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
@@ -57,11 +59,17 @@ Json launch_json(const LaunchFacts& launch) {
           {"oversubscribed", launch.oversubscribed}};
 }
 
+/// The device of a configuration; those of before there were two name none.
+DeviceKind device_in(const Json& config) {
+  return parse<DeviceKind>(config.value("device", "host")).value_or(DeviceKind::host);
+}
+
 /// Names the first key that differs, or nothing. A budget may differ.
 std::string difference(const Json& before, const Json& now) {
   for (const Json* side : {&before, &now})
     for (const auto& [key, value] : side->items())
-      if (key != "budget" && before.value(key, Json()) != now.value(key, Json())) return key;
+      if (key != "budget" && key != "device" && before.value(key, Json()) != now.value(key, Json())) return key;
+  if (device_in(before) != device_in(now)) return "device";
   return {};
 }
 }  // namespace
@@ -86,11 +94,16 @@ std::string utc_now() {
   return text.data();
 }
 
-Software software_here() { return {.attune = ATTUNE_VERSION, .vendor = vendor_version(), .driver = ""}; }
+Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }
+
+Software software_here(DeviceKind device) {
+  if (device == DeviceKind::host) return {.attune = ATTUNE_VERSION, .vendor = vendor_version(), .driver = ""};
+  return {.attune = ATTUNE_VERSION, .vendor = cuda::vendor_version(), .driver = cuda::driver_version()};
+}
 
 Json new_manifest(const Json& config, const LaunchFacts& launch) {
-  const Hardware here = host_hardware();
-  const Software software = software_here();
+  const Hardware here = hardware_of(device_in(config));
+  const Software software = software_here(device_in(config));
   return {{"format", "attune-run"},
           {"version", 1},
           {"created", utc_now()},
@@ -117,7 +130,7 @@ Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& la
                 fmt::format("the run was made with another configuration: {} was {}, is {}", key,
                             manifest["config"].value(key, Json()).dump(), config.value(key, Json()).dump()),
                 "resume with the same configuration, or start a new run folder");
-  const std::string here = host_hardware().fingerprint;
+  const std::string here = hardware_of(device_in(config)).fingerprint;
   if (const std::string there = manifest["hardware"].value("fingerprint", ""); there != here)
     throw Error(Status::usage, fmt::format("the run was made on {}, this is {}", there, here),
                 "resume on the same hardware, or start a new run folder");

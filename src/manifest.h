@@ -25,6 +25,8 @@ struct LaunchFacts {
 /// a budget may differ.
 [[nodiscard]] Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& launch);
 
-[[nodiscard]] Software software_here();
+/// What stands behind a device here. Throws Error(device) when there is none.
+[[nodiscard]] Hardware hardware_of(DeviceKind device);
+[[nodiscard]] Software software_here(DeviceKind device = DeviceKind::host);
 
 }  // namespace attune::driver

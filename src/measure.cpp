@@ -29,11 +29,13 @@ void set_reason(CallOutcome& outcome, tuner::CellStatus status, const std::strin
 }
 }  // namespace
 
-CallOutcome run_call(Executor& executor, SweepTeam& team, const Problem& problem, const Plan& plan,
-                     const Operands& operands) {
+namespace {
+/// Runs a step of a call; exceptions become an outcome.
+template <class F>
+CallOutcome outcome_of(F&& step) {
   CallOutcome outcome;
   try {
-    executor.run(team.comm(), problem, plan, operands);
+    step();
   } catch (const Error& error) {
     const bool late = error.status() == Status::timeout;
     set_reason(outcome, late ? tuner::CellStatus::timed_out : tuner::CellStatus::failed, error.what());
@@ -41,6 +43,17 @@ CallOutcome run_call(Executor& executor, SweepTeam& team, const Problem& problem
     set_reason(outcome, tuner::CellStatus::failed, error.what());
   }
   return outcome;
+}
+}  // namespace
+
+CallOutcome run_call(Executor& executor, SweepTeam& team, const Problem& problem, const Plan& plan,
+                     const Operands& operands) {
+  return outcome_of([&] {
+    if (team.on_gpus())
+      team.gpu().run(executor, problem, plan, operands);
+    else
+      executor.run(team.comm(), problem, plan, operands);
+  });
 }
 
 CallOutcome worst_of(const std::vector<CallOutcome>& outcomes) {
@@ -61,33 +74,91 @@ struct Measurer::Lap {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t switches = 0;
+  bool throttled = false;
   CallOutcome outcome;
 };
 
 Measurer::Measurer(SweepTeam& team, Executor& executor, const MeasureOptions& options)
     : team_(team), executor_(executor), options_(options) {}
 
-/// Small numbers that depend on rank and call: sums stay finite and no cache line keeps its old value.
+/// Small numbers that depend on rank and position: sums stay finite and no cache line keeps its old value.
+void Measurer::make_pattern(const Problem& problem, Bytes bytes) {
+  pattern_dtype_ = problem.dtype;
+  pattern_.resize(static_cast<std::size_t>(bytes));
+  with_dtype(problem.dtype, [&]<class T>() {
+    for (Index i = 0; i < bytes / static_cast<Bytes>(sizeof(T)); ++i) {
+      T value;
+      if constexpr (NarrowFloat<T>)
+        value = from_float<T>(static_cast<float>((i + team_.rank()) % 7) * 0.25F);
+      else
+        value = static_cast<T>((i + team_.rank()) % 7);
+      std::memcpy(&pattern_[static_cast<std::size_t>(i) * sizeof(T)], &value, sizeof value);
+    }
+  });
+}
+
 void Measurer::rewrite(const Problem& problem, const Operands& operands) {
-  if (pattern_.empty() || pattern_dtype_ != problem.dtype) {
-    pattern_dtype_ = problem.dtype;
-    pattern_.resize(static_cast<std::size_t>(2 * pattern_elements * size_of(problem.dtype)));
-    with_dtype(problem.dtype, [&]<class T>() {
-      for (Index i = 0; i < 2 * pattern_elements; ++i) {
-        T value;
-        if constexpr (NarrowFloat<T>)
-          value = from_float<T>(static_cast<float>((i + team_.rank()) % 7) * 0.25F);
-        else
-          value = static_cast<T>((i + team_.rank()) % 7);
-        std::memcpy(&pattern_[static_cast<std::size_t>(i) * sizeof(T)], &value, sizeof value);
-      }
-    });
-  }
-  const std::byte* from = pattern_.data() + call_ % pattern_elements * size_of(problem.dtype);
   const Bytes step = pattern_elements * size_of(problem.dtype);
+  const bool other = pattern_.empty() || pattern_dtype_ != problem.dtype;
+  const Bytes shift = call_ % pattern_elements * size_of(problem.dtype);
+  if (team_.on_gpus()) {
+    const Bytes needed = problem.bytes() + step;
+    if (other || device_pattern_bytes_ < needed) {
+      make_pattern(problem, needed);
+      device_pattern_ = plain_memory(DeviceKind::cuda, needed);
+      device_pattern_bytes_ = needed;
+      team_.comm().copy(device_pattern_.get(), pattern_.data(), needed);
+    }
+    return team_.comm().copy(operands.in, device_pattern_.get() + shift, problem.bytes());
+  }
+  if (other) make_pattern(problem, 2 * step);
+  const std::byte* from = pattern_.data() + shift;
   auto* to = static_cast<std::byte*>(operands.in);
   for (Bytes done = 0; done < problem.bytes(); done += step)
     std::memcpy(to + done, from, static_cast<std::size_t>(std::min(step, problem.bytes() - done)));
+}
+
+Measurer::Lap Measurer::timed_on_host(const Problem& problem, const Plan& plan, const Operands& operands, int calls) {
+  Lap lap;
+  const std::int64_t switches = involuntary_switches();
+  lap.start = team_.meeting().start_together(slack_ns_);
+  lap.begin = now_ns();
+  for (int k = 0; k < calls && lap.outcome.status == tuner::CellStatus::ok; ++k)
+    lap.outcome = run_call(executor_, team_, problem, plan, operands);
+  lap.end = now_ns();
+  lap.switches = involuntary_switches() - switches;
+  return lap;
+}
+
+namespace {
+Problem eager(Problem problem) {
+  problem.launch_mode = LaunchMode::eager;
+  return problem;
+}
+}  // namespace
+
+Measurer::Lap Measurer::timed_on_gpu(const Problem& problem, const Plan& plan, const Operands& operands, int calls) {
+  GpuCalls& gpu = team_.gpu();
+  cuda::LaunchTimer& timer = gpu.timer();
+  Lap lap;
+  lap.outcome = outcome_of([&] {
+    // What is loaded or connected at a first call must not wait for a stream that stands at the start line.
+    if (warmed_.insert({problem, plan}).second) executor_.run(team_.comm(), eager(problem), plan, operands);
+    gpu.prepare(executor_, problem, plan, operands, calls);
+    timer.arm();
+    timer.begin();
+    gpu.enqueue(executor_, problem, plan, operands, calls);
+    timer.end();
+  });
+  lap.start = lap.begin = lap.end = team_.meeting().start_together(slack_ns_);
+  timer.go();
+  if (lap.outcome.status != tuner::CellStatus::ok) return lap;
+  lap.outcome = outcome_of([&] {
+    gpu.wait();
+    lap.end += static_cast<std::int64_t>(timer.elapsed_us() * 1e3);
+  });
+  lap.throttled = gpu.throttled();
+  return lap;
 }
 
 Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
@@ -98,15 +169,9 @@ Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
   operands.epilogue.cols = std::max<Index>(1, problem.cols);
   if (options_.cache != tuner::CacheState::hot) rewrite(problem, operands);
   const int calls = options_.mode == tuner::Mode::throughput ? options_.calls_per_sample : 1;
-  Lap lap;
-  const std::int64_t switches = involuntary_switches();
-  lap.start = team_.meeting().start_together(slack_ns_);
-  lap.begin = now_ns();
-  for (int k = 0; k < calls && lap.outcome.status == tuner::CellStatus::ok; ++k)
-    lap.outcome = run_call(executor_, team_, problem, plan, operands);
-  lap.end = now_ns();
-  lap.switches = involuntary_switches() - switches;
-  return lap;
+  const bool waits_on_host = plan.variant == "naive";  // it could not end behind a start line
+  return team_.on_gpus() && !waits_on_host ? timed_on_gpu(problem, plan, operands, calls)
+                                           : timed_on_host(problem, plan, operands, calls);
 }
 
 /// Grows at once when a rank came late, shrinks slowly when none did.
@@ -128,10 +193,12 @@ BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int war
     const auto laps = team_.meeting().exchange(timed_call(problem, plan));
     std::vector<CallOutcome> outcomes;
     std::int64_t end = 0, begin = 0, switches = 0;
+    bool throttled = false;
     for (const Lap& lap : laps) {
       end = std::max(end, lap.end);
       begin = std::max(begin, lap.begin);
       switches = std::max(switches, lap.switches);
+      throttled = throttled || lap.throttled;
       outcomes.push_back(lap.outcome);
     }
     if (const CallOutcome worst = worst_of(outcomes); worst.status != tuner::CellStatus::ok) {
@@ -142,8 +209,8 @@ BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int war
     const std::int64_t start = laps.front().start;
     adapt_slack(begin - start);
     if (call < warm_up) continue;
-    const double total_us = static_cast<double>(end - start) / 1000;
-    const bool good = acceptable(plan, total_us, begin - start, switches);
+    const double total_us = static_cast<double>(end - start) / 1000;  // the last rank's, host or GPU
+    const bool good = !throttled && acceptable(plan, total_us, begin - start, switches);
     (good ? block.accepted_us : block.refused_us).push_back(total_us / per_sample);
   }
   return block;

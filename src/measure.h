@@ -1,5 +1,7 @@
 #pragma once
 /// Timing one cell: blocks of calls from a common start, bad samples refused.
+#include <memory>
+#include <set>
 #include <vector>
 
 #include "src/sweep_team.h"
@@ -16,7 +18,7 @@ struct MeasureOptions {
 /// One block of timed calls. Equal on all ranks.
 struct BlockOfSamples {
   std::vector<double> accepted_us;
-  std::vector<double> refused_us;  ///< Late start or involuntary context switches.
+  std::vector<double> refused_us;  ///< Late start, involuntary context switches, or a GPU held below its clock.
   tuner::CellStatus status = tuner::CellStatus::ok;
   std::string reason;  ///< Of a status that is not ok: which rank, and what happened.
 };
@@ -44,6 +46,10 @@ class Measurer {
  private:
   struct Lap;
   [[nodiscard]] Lap timed_call(const Problem& problem, const Plan& plan);
+  [[nodiscard]] Lap timed_on_host(const Problem& problem, const Plan& plan, const Operands& operands, int calls);
+  /// Between events of the GPU, from a start line that all ranks leave together.
+  [[nodiscard]] Lap timed_on_gpu(const Problem& problem, const Plan& plan, const Operands& operands, int calls);
+  void make_pattern(const Problem& problem, Bytes bytes);
   void rewrite(const Problem& problem, const Operands& operands);
   void adapt_slack(std::int64_t late_ns);
   [[nodiscard]] bool acceptable(const Plan& plan, double time_us, std::int64_t late_ns, std::int64_t switches) const;
@@ -53,8 +59,11 @@ class Measurer {
   MeasureOptions options_;
   std::int64_t slack_ns_ = 3000;  ///< Between "all are here" and the start: follows what the slowest rank needs.
   int call_ = 0;
+  std::set<std::pair<Problem, Plan>> warmed_;  ///< cuda: cells that have run once.
   std::vector<std::byte> pattern_;
   DType pattern_dtype_ = DType::f32;
+  std::shared_ptr<std::byte> device_pattern_;  ///< cuda: the same on the device, long enough for a message.
+  Bytes device_pattern_bytes_ = 0;
 };
 
 }  // namespace attune::driver

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/machine.h"
 #include "src/manifest.h"
@@ -100,7 +101,8 @@ TeamRequest team_request(const SweepConfig& config) {
   request.registered_bytes = largest_message(config, Memory::registered);
   request.staged_bytes = largest_message(config, Memory::staged);
   for (const Collective collective : config.collectives) request.fused = request.fused || is_fused(collective);
-  const long cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);
+  Bytes cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);
+  if (config.device == DeviceKind::cuda) cache = std::max<Bytes>(cuda::devices().front().l2_bytes, Bytes{1} << 25);
   if (config.cache == tuner::CacheState::rotating) request.spread = 2 * cache;
   return request;
 }
@@ -111,7 +113,8 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
   MPI_Comm comm = first_ranks(session, ranks);
   if (comm != MPI_COMM_NULL) {
     const auto make = [&](double timeout_s) {
-      return std::make_unique<Communicator>(comm, Options{.table = "none", .timeout_s = timeout_s});
+      return std::make_unique<Communicator>(
+          comm, Options{.device = config.device, .table = "none", .timeout_s = timeout_s, .register_captured = false});
     };
     {
       SweepTeam team(std::make_unique<MpiBootstrap>(comm), make, team_request(config));
@@ -153,7 +156,7 @@ bool write_table(const Book& book, const SweepConfig& config) {
     const std::string journal = read_file(book.folder.file("journal.jsonl"));
     const std::string name = std::filesystem::weakly_canonical(book.folder.path()).filename().string();
     const Source source{.run = name, .journal_sha256 = sha256(journal), .created = utc_now()};
-    const Table table = tuner::table_of(tuned, host_hardware(), software_here(), source);
+    const Table table = tuner::table_of(tuned, hardware_of(config.device), software_here(config.device), source);
     std::size_t rules = 0;
     for (const auto& keyed : table.tables) rules += keyed.rules.size();
     write_file(path, to_text(table));
@@ -207,6 +210,8 @@ void greet(const SweepConfig& config, const Book& book, int world) {
     print(fmt::format("{}: {} damaged lines of the journal are left out\n", book.folder.path(),
                       book.folder.earlier().bad.size()));
   if (world == 1) print("one rank has nobody to exchange data with: start with mpirun -n 2 or more for useful times\n");
+  if (config.device == DeviceKind::cuda && cuda::hardware().name.starts_with("emulated"))
+    print("emulated GPUs: what is right is right, but times mean nothing\n");
   std::string ranks;
   for (const int count : config.ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(count);
   print(fmt::format("sweep into {}: ranks {}, {} search, seed {}\n", book.folder.path(), ranks, name_of(config.search),
@@ -223,6 +228,7 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
     return json.dump();
   });
   const SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
+  if (config.device == DeviceKind::cuda) cuda::require_device();
   std::unique_ptr<Book> book;
   (void)from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);

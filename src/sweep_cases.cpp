@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch/table.h"
+#include "runtime/cuda_device.h"
 #include "variants/registry.h"
 
 namespace attune::driver {
@@ -54,7 +55,9 @@ void for_each_of(const std::vector<T>& values, F&& f) {
   for (const T value : values) f(value);
 }
 
-std::vector<int> default_blocks(int ranks, int cores) {
+/// On a GPU: few blocks for latency, the most that kernels take for bandwidth; what does not fit is cut by occupancy.
+std::vector<int> default_blocks(DeviceKind device, int ranks, int cores) {
+  if (device == DeviceKind::cuda) return {2, 8, 16, 32, cuda::max_plan_blocks};
   std::vector<int> blocks{1};
   while (blocks.back() * 2 * ranks <= cores) blocks.push_back(blocks.back() * 2);
   return blocks;
@@ -104,7 +107,7 @@ std::vector<Plan> plans_of(const SweepConfig& config, const Problem& problem, in
     for (const auto& info : variant_table) names.emplace_back(info.name);
   std::erase(names, "vendor");  // comes first: a search that can afford one plan only must know the safe one
   names.insert(names.begin(), "vendor");
-  const auto blocks = config.blocks.empty() ? default_blocks(problem.ranks, cores) : config.blocks;
+  const auto blocks = config.blocks.empty() ? default_blocks(config.device, problem.ranks, cores) : config.blocks;
   std::vector<Plan> plans;
   for (const auto& name : names) {
     const Traits& traits = variant(name).traits;
@@ -112,8 +115,11 @@ std::vector<Plan> plans_of(const SweepConfig& config, const Problem& problem, in
       if (count > traits.max_blocks && count != blocks.front()) continue;
       for (const Bytes chunk : config.chunks) {
         const bool idle = !traits.chunked || chunk >= problem.bytes();
-        const Plan plan{name, std::min(count, traits.max_blocks), 1, idle ? 0 : chunk};
-        if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
+        for (const int threads : config.threads) {
+          const bool composite = variant(name).composite;  // takes the launch shapes of others
+          const Plan plan{name, std::min(count, traits.max_blocks), composite ? 1 : threads, idle ? 0 : chunk};
+          if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
+        }
       }
     }
   }

@@ -26,19 +26,24 @@ std::string why_not_fused(const Problem& problem, const Plan& plan) {
 std::string Executor::why_not(const Communicator& comm, const Problem& problem, const Plan& plan) const {
   if (problem.collective != Collective::allreduce)
     if (std::string reason = why_not_fused(problem, plan); !reason.empty()) return reason;
-  if (problem.launch_mode == LaunchMode::graph) return "graphs need the cuda device";
+  if (problem.launch_mode == LaunchMode::graph) {
+    if (comm.device() == DeviceKind::host) return "graphs need the cuda device";
+    if (plan.variant == "naive") return "waits for the host, which a graph cannot hold";
+  }
   const Traits& traits = variant(plan.variant).traits;
   if (traits.max_bytes > 0 && problem.bytes() > traits.max_bytes)
     return "takes at most " + std::to_string(traits.max_bytes) + " bytes";
   return comm.why_not(plan.variant);
 }
 
-void Executor::run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) {
+void Executor::enqueue(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands,
+                       void* stream) {
   if (problem.collective != Collective::allreduce)
     return comm.fused({problem.collective, operands.in, operands.epilogue.operand, operands.out, operands.normalised,
-                       problem.rows, problem.cols, problem.dtype, operands.norm},
+                       problem.rows, problem.cols, problem.dtype, operands.norm, stream},
                       plan);
-  comm.allreduce(operands.in, operands.out, problem.count, problem.dtype, problem.op, plan, operands.epilogue);
+  comm.allreduce(
+      {operands.in, operands.out, problem.count, problem.dtype, problem.op, operands.epilogue, nullptr, stream}, plan);
 }
 
 }  // namespace attune::driver

@@ -24,7 +24,12 @@ class Executor {
   /// Empty, or why this cell cannot run here: it is then recorded as unsupported.
   [[nodiscard]] virtual std::string why_not(const Communicator& comm, const Problem& problem, const Plan& plan) const;
   /// Blocking. Throws what the communicator throws.
-  virtual void run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands);
+  virtual void run(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands) {
+    enqueue(comm, problem, plan, operands, nullptr);
+  }
+  /// The same on a stream of a GPU, returning before it is done; a null stream blocks.
+  virtual void enqueue(Communicator& comm, const Problem& problem, const Plan& plan, const Operands& operands,
+                       void* stream);
 };
 
 }  // namespace attune::driver

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "dispatch/table.h"
@@ -15,7 +14,7 @@ namespace attune::driver {
 
 namespace {
 constexpr Bytes page = 4096;
-constexpr Bytes guard_bytes = 256;
+constexpr Bytes guard_bytes = MessageBuffers::guard_bytes;
 constexpr int guard_value = 0xA5;
 
 constexpr Bytes round_up(Bytes bytes) { return (bytes + page - 1) / page * page; }
@@ -31,7 +30,10 @@ int usable_cores(int ranks) {
 }  // namespace
 
 MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread, bool fused)
-    : comm_(memory == Memory::registered ? &comm : nullptr), capacity_(capacity), spread_(spread) {
+    : comm_(memory == Memory::registered ? &comm : nullptr),
+      capacity_(capacity),
+      spread_(spread),
+      device_(comm.device()) {
   const Bytes bytes = round_up(capacity + guard_bytes) + 2 * page + spread;
   try {
     in_ = make(bytes);
@@ -45,11 +47,7 @@ MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity
 
 std::byte* MessageBuffers::make(Bytes bytes) {
   if (comm_ != nullptr) return static_cast<std::byte*>(comm_->allocate_bytes(bytes));
-  own_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(page, static_cast<std::size_t>(round_up(bytes)))),
-                    &std::free);
-  if (own_.back() == nullptr)
-    throw Error(Status::device, fmt::format("cannot allocate {} bytes for a message", bytes), "use smaller sizes");
-  std::memset(own_.back().get(), 0, static_cast<std::size_t>(round_up(bytes)));  // touched by its owner
+  own_.push_back(plain_memory(device_, bytes));
   return own_.back().get();
 }
 
@@ -102,6 +100,7 @@ SweepTeam::~SweepTeam() = default;
 
 void SweepTeam::open() {
   comm_ = make_(request_.timeout_s);
+  if (on_gpus()) gpu_ = std::make_unique<GpuCalls>(*comm_, request_.timeout_s);
   if (request_.registered_bytes > 0) registered_ = fitting(Memory::registered, request_.registered_bytes);
   if (request_.staged_bytes > 0) staged_ = fitting(Memory::staged, request_.staged_bytes);
 }
@@ -140,15 +139,34 @@ Operands SweepTeam::operands(const Problem& problem, int call) {
   if (gamma_for_ != problem) {
     gamma_ = gamma_weights(problem);
     gamma_for_ = problem;
+    if (on_gpus()) {
+      const auto bytes = static_cast<Bytes>(gamma_.size());
+      device_gamma_ = plain_memory(DeviceKind::cuda, bytes);
+      comm_->copy(device_gamma_.get(), gamma_.data(), bytes);
+    }
   }
-  operands.norm.gamma = gamma_.data();
+  operands.norm.gamma = on_gpus() ? device_gamma_.get() : gamma_.data();
   return operands;
+}
+
+EpilogueSpec SweepTeam::for_device(EpilogueSpec epilogue, const Problem& problem) {
+  if (!on_gpus() || epilogue.operand == nullptr) return epilogue;
+  const Index elements = epilogue.kind == EpilogueKind::bias ? epilogue.cols : problem.count;
+  const Bytes bytes = elements * size_of(problem.dtype);
+  if (bytes > operand_room_) {
+    operand_ = plain_memory(DeviceKind::cuda, bytes);
+    operand_room_ = bytes;
+  }
+  comm_->copy(operand_.get(), epilogue.operand, bytes);
+  epilogue.operand = operand_.get();
+  return epilogue;
 }
 
 void SweepTeam::replace_communicator() {
   ++replaced_;
   if (registered_ != nullptr) registered_->abandon();
   (void)registered_.release();
+  (void)gpu_.release();  // its graphs may still wait for a peer
   (void)comm_.release();
   staged_.reset();
   open();

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/device_memory.h"
+#include "src/gpu_calls.h"
 #include "src/measure_meeting.h"
 #include "src/sweep_executor.h"
 
@@ -27,7 +29,8 @@ class MessageBuffers {
   /// The communicator is lost: its memory is left where it is.
   void abandon() { comm_ = nullptr; }
 
-  /// Around `bytes` of an output.
+  static constexpr Bytes guard_bytes = 256;
+  /// Around `bytes` of an output, as the host sees it.
   static void write_guards(void* output, Bytes bytes);
   /// Empty, or which byte outside of the output was overwritten.
   [[nodiscard]] static std::string broken_guard(const void* output, Bytes bytes);
@@ -39,7 +42,8 @@ class MessageBuffers {
   Communicator* comm_;
   Bytes capacity_;
   Bytes spread_;
-  std::vector<std::unique_ptr<std::byte[], void (*)(void*)>> own_;  ///< staged: plain memory.
+  DeviceKind device_;
+  std::vector<std::shared_ptr<std::byte>> own_;  ///< staged: plain memory.
   std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;
   std::byte* normalised_ = nullptr;
@@ -68,11 +72,19 @@ class SweepTeam {
   [[nodiscard]] Meeting& meeting() { return *meeting_; }
   [[nodiscard]] Communicator& comm() { return *comm_; }
   /// Do blocks × ranks outnumber the cores?
-  [[nodiscard]] bool oversubscribed(int blocks) const { return size() * blocks > cores_; }
+  [[nodiscard]] bool oversubscribed(int blocks) const {
+    return on_gpus() ? comm_->oversubscribed() : size() * blocks > cores_;
+  }
+  [[nodiscard]] bool on_gpus() const { return comm_->device() == DeviceKind::cuda; }
+  [[nodiscard]] GpuCalls& gpu() { return *gpu_; }  ///< Only when on_gpus().
 
   /// Empty, or why messages of this size do not fit into memory of this kind here.
   [[nodiscard]] std::string no_room(const Problem& problem) const;
   [[nodiscard]] Operands operands(const Problem& problem, int call);
+  /// The epilogue with its operand where calls can read it, until the next call of this.
+  [[nodiscard]] EpilogueSpec for_device(EpilogueSpec epilogue, const Problem& problem);
+  /// The weights of fused kernels as the host reads them.
+  [[nodiscard]] const void* gamma() const { return gamma_.data(); }
 
   /// Collective: after an error that the old communicator does not survive. What it held is given up, not freed:
   /// a peer may still be inside.
@@ -92,9 +104,13 @@ class SweepTeam {
   std::unique_ptr<Communicator> comm_;
   std::unique_ptr<MessageBuffers> registered_;
   std::unique_ptr<MessageBuffers> staged_;
-  std::vector<std::byte> gamma_;  ///< Weights of the fused kernels, made for
-  Problem gamma_for_{};           ///< this problem.
-  std::string why_small_;         ///< Why the buffers are smaller than asked for.
+  std::unique_ptr<GpuCalls> gpu_;
+  std::shared_ptr<std::byte> operand_;  ///< cuda: copies of the host's operand
+  Bytes operand_room_ = 0;
+  std::shared_ptr<std::byte> device_gamma_;  ///< and weights.
+  std::vector<std::byte> gamma_;             ///< Weights of the fused kernels, made for
+  Problem gamma_for_{};                      ///< this problem.
+  std::string why_small_;                    ///< Why the buffers are smaller than asked for.
 };
 
 }  // namespace attune::driver

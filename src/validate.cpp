@@ -50,44 +50,66 @@ void Validator::come_late_in_turn() {
   }
 }
 
+/// The images of this problem's operands; they stay the same over all calls on one communicator.
+void Validator::look_at_operands() {
+  const Operands before = operands_;
+  operands_ = team_.operands(problem_, 0);
+  const bool known = operands_.in == before.in && operands_.out == before.out && in_.data() != nullptr;
+  if (known && images_of_ == team_.replaced()) return;
+  images_of_ = team_.replaced();
+  const Bytes out_bytes = outputs_ * size_of(problem_.dtype);
+  in_ = HostImage(team_.comm(), operands_.in, problem_.bytes(), MessageBuffers::guard_bytes);
+  out_ = HostImage(team_.comm(), operands_.out, out_bytes, MessageBuffers::guard_bytes);
+  normalised_ = HostImage(team_.comm(), operands_.normalised, out_bytes, MessageBuffers::guard_bytes);
+}
+
 Validator::Verdict Validator::call(TestData& data, const Plan& plan, bool scribble) {
   ++calls_;
-  const Bytes bytes = problem_.bytes();
   const Bytes out_bytes = outputs_ * size_of(problem_.dtype);
   const bool in_place = problem_.placement == Placement::in_place;
-  operands_ = team_.operands(problem_, 0);
-  operands_.epilogue = data.epilogue(calls_);
-  for (void* output : {operands_.out, operands_.normalised}) {
-    if (output == nullptr) continue;
-    if (!in_place) std::memset(output, 0xFF, static_cast<std::size_t>(out_bytes));
-    MessageBuffers::write_guards(output, out_bytes);
+  look_at_operands();
+  operands_.epilogue = team_.for_device(data.epilogue(calls_), problem_);
+  for (HostImage* image : {in_place ? &in_ : &out_, &normalised_}) {
+    if (image->data() == nullptr) continue;
+    if (!in_place) std::memset(image->data(), 0xFF, static_cast<std::size_t>(out_bytes));
+    MessageBuffers::write_guards(image->data(), out_bytes);
+    image->upload();
   }
   team_.meeting().barrier();
   come_late_in_turn();
-  data.fill_input(operands_.in, calls_);
+  data.fill_input(in_.data(), calls_);
+  in_.upload();
   Verdict verdict;
   verdict.outcome = run_call(executor_, team_, problem_, plan, operands_);
-  if (scribble && !in_place) std::memset(operands_.in, 0x5A, static_cast<std::size_t>(bytes));  // the caller may
-  if (verdict.outcome.status == CellStatus::ok) check_memory(verdict, data, scribble);
+  if (verdict.outcome.status != CellStatus::ok) return verdict;
+  for (HostImage* image : {&in_, &out_, &normalised_})
+    if (image->data() != nullptr && !(in_place && image == &out_)) image->download();
+  if (scribble && !in_place) {  // the caller may
+    std::memset(in_.data(), 0x5A, static_cast<std::size_t>(problem_.bytes()));
+    in_.upload();
+  }
+  check_memory(verdict, data, scribble);
   return verdict;
 }
 
 /// Nothing was written where it must not be.
 void Validator::check_memory(Verdict& verdict, const TestData& data, bool scribbled) const {
   const std::string rank = "rank " + std::to_string(team_.rank()) + ": ";
-  for (const void* output : {operands_.out, operands_.normalised})
-    if (output != nullptr)
-      if (const auto fault = MessageBuffers::broken_guard(output, outputs_ * size_of(problem_.dtype)); !fault.empty())
+  for (const void* image : {output().data(), normalised_.data()})
+    if (image != nullptr)
+      if (const auto fault = MessageBuffers::broken_guard(image, outputs_ * size_of(problem_.dtype)); !fault.empty())
         mark_wrong(verdict, rank + fault);
   if (problem_.placement == Placement::in_place || scribbled) return;
-  if (const auto at = data.changed_input(operands_.in, calls_))
+  if (const auto at = data.changed_input(in_.data(), calls_))
     mark_wrong(verdict, rank + "element " + std::to_string(*at) + " of the input was changed");
 }
 
 /// The fused kernels' second output must be the norm of the first as it stands.
 void Validator::check_normalised(Verdict& verdict) const {
   if (problem_.collective == Collective::allreduce || verdict.outcome.status != CellStatus::ok) return;
-  if (const auto fault = check_norm(problem_, outputs_, operands_.out, operands_.normalised, operands_.norm))
+  RmsNormSpec norm = operands_.norm;
+  norm.gamma = team_.gamma();
+  if (const auto fault = check_norm(problem_, outputs_, output().data(), normalised_.data(), norm))
     mark_wrong(verdict, "normalised: " + to_string(*fault, team_.rank()));
 }
 
@@ -100,7 +122,7 @@ Numerics Validator::numerics_of(const Plan& plan) const {
 Validator::Verdict Validator::exact_call(const Plan& plan, bool scribble) {
   Verdict verdict = call(exact_, plan, scribble);
   if (verdict.outcome.status != CellStatus::ok) return verdict;
-  if (const auto fault = exact_.check_exact(operands_.out, calls_))
+  if (const auto fault = exact_.check_exact(output().data(), calls_))
     mark_wrong(verdict, "exact data: " + to_string(*fault, team_.rank()));
   check_normalised(verdict);
   return verdict;
@@ -111,11 +133,11 @@ Validator::Verdict Validator::random_call(const Plan& plan) {
   calls_ = 0;  // the data that the vendor had
   Verdict verdict = call(random_, plan, false);
   if (verdict.outcome.status != CellStatus::ok) return verdict;
-  verdict.bits = hash_of(operands_.out, outputs_ * size_of(problem_.dtype));
-  if (const auto fault = random_.check_close(operands_.out, calls_, numerics)) {
+  verdict.bits = hash_of(output().data(), outputs_ * size_of(problem_.dtype));
+  if (const auto fault = random_.check_close(output().data(), calls_, numerics)) {
     mark_wrong(verdict, "random data: " + to_string(*fault, team_.rank()));
   } else if (!vendor_out_.empty()) {
-    if (const auto far = random_.check_against(operands_.out, vendor_out_.data(), calls_, numerics, Numerics::vendor))
+    if (const auto far = random_.check_against(output().data(), vendor_out_.data(), calls_, numerics, Numerics::vendor))
       mark_wrong(verdict, "against the vendor: " + to_string(*far, team_.rank()));
   }
   check_normalised(verdict);
@@ -141,7 +163,7 @@ CellCheck Validator::check(const Plan& plan) {
     const Verdict verdict = random_call({});
     const CellCheck check = agree(verdict, false);
     if (check.status != CellStatus::ok) return {check.status, "the vendor, to compare with: " + check.reason};
-    const auto* out = static_cast<const std::byte*>(operands_.out);
+    const std::byte* out = output().data();
     vendor_out_.assign(out, out + outputs_ * size_of(problem_.dtype));
   }
   for (const bool scribble : {false, true}) {

@@ -33,6 +33,8 @@ class Validator {
   [[nodiscard]] Verdict random_call(const Plan& plan);
   [[nodiscard]] CellCheck agree(const Verdict& mine, bool same_bits);
   void come_late_in_turn();
+  void look_at_operands();
+  [[nodiscard]] const HostImage& output() const { return problem_.placement == Placement::in_place ? in_ : out_; }
 
   SweepTeam& team_;
   Executor& executor_;
@@ -40,6 +42,10 @@ class Validator {
   TestData exact_;
   TestData random_;
   Operands operands_;
+  HostImage in_;  ///< What the host sees of them; `in place` the output is the input.
+  HostImage out_;
+  HostImage normalised_;
+  int images_of_ = 0;                  ///< Which communicator, counted as SweepTeam::replaced.
   Index outputs_ = 0;                  ///< Elements that this rank gets out.
   std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
   int calls_ = 0;                      ///< Which data; begins anew with random data.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "runtime/cuda_device.h"
 #include "tuner/statistics.h"
 #include "variants/registry.h"
 
@@ -40,7 +41,10 @@ std::vector<Plan> plans_for(const Communicator& comm, const Executor& executor, 
   for (const auto& info : variant_table) {
     if (info.name == "vendor" || !admits(request.numerics, info.traits.numerics)) continue;
     for (const int blocks : request.blocks)
-      if (blocks <= info.traits.max_blocks) add({.variant = std::string(info.name), .blocks = blocks});
+      if (blocks <= info.traits.max_blocks) {
+        const bool composite = info.composite || comm.device() == DeviceKind::host;
+        add({.variant = std::string(info.name), .blocks = blocks, .threads = composite ? 1 : cuda::default_threads});
+      }
   }
   return plans;
 }

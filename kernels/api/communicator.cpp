@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,10 +10,8 @@
 
 #include "api/settings.h"
 #include "attune/attune.hpp"
-#include "runtime/available.h"
-#include "runtime/composites/mpi_vendor.h"
-#include "runtime/composites/naive.h"
-#include "runtime/host_team.h"
+#include "runtime/backend.h"
+#include "runtime/cuda_backend.h"
 #include "runtime/mpi_bootstrap.h"
 #include "variants/registry.h"
 
@@ -23,36 +20,25 @@ namespace attune {
 namespace {
 constexpr auto names = all_variant_names();
 
-/// Index in variant_table.
-std::size_t index_of(std::string_view name) {
-  const VariantInfo& info = variant(name);
-  if (info.traits.family == Family::fused)
-    throw Error(Status::usage, fmt::format("'{}' is no variant of allreduce", name), "use one of `attune cost`'s");
-  return static_cast<std::size_t>(&info - variant_table.data());
-}
-
-/// Drives MPI while a rank waits: a peer may be blocked in a send to us before it can enter our call.
-void drive_mpi(void* context) {
-  int flag = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, static_cast<MpiBootstrap*>(context)->comm(), &flag, MPI_STATUS_IGNORE);
-}
-
 /// Standard error, and only because the user asked for it with ATTUNE_LOG.
 void write_to_stderr(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-host::TeamOptions team_options(const Options& options, const Settings& settings) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  host::TeamOptions team;
-  team.timeout_s = settings.timeout_s;
-  team.scratch_bytes = options.scratch_bytes;
-  team.first_epoch = options.first_epoch;
-  team.node_cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  team.rank_cores = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : team.node_cores;
-  return team;
+BackendOptions backend_options(const Options& options, const Settings& settings, MpiBootstrap* mpi) {
+  BackendOptions backend;
+  backend.timeout_s = settings.timeout_s;
+  backend.scratch_bytes = options.scratch_bytes;
+  backend.first_epoch = options.first_epoch;
+  backend.gpu = options.gpu;
+  backend.register_captured = options.register_captured;
+  backend.mpi = mpi;
+  if (settings.log_dispatch)
+    backend.log = [log = options.log ? options.log : write_to_stderr](const std::string& line) {
+      log("attune: runtime: " + line);
+    };
+  return backend;
 }
 }  // namespace
 
@@ -61,15 +47,11 @@ struct Communicator::State {
       : settings(agree_on_settings(*bootstrap, options)),
         agreed(agree_on_table(*bootstrap, options)),
         log(options.log ? options.log : write_to_stderr),
-        dispatcher(agreed.table, DeviceKind::host, bootstrap->size(), options.numerics, names) {
+        dispatcher(agreed.table, options.device, bootstrap->size(), options.numerics, names) {
     check_settings(*bootstrap, options);
-    auto team_settings = team_options(options, settings);
-    if (mpi != nullptr) {
-      team_settings.progress = drive_mpi;
-      team_settings.progress_context = mpi;
-      vendor = std::make_unique<host::MpiVendor>(mpi->comm());
-    }
-    team = std::make_unique<host::HostTeam>(std::move(bootstrap), team_settings);
+    const auto backend_settings = backend_options(options, settings, mpi);
+    team = options.device == DeviceKind::cuda ? cuda::make_backend(std::move(bootstrap), backend_settings)
+                                              : host::make_backend(std::move(bootstrap), backend_settings);
   }
 
   /// Ranks that would dispatch differently must be impossible.
@@ -79,14 +61,15 @@ struct Communicator::State {
       Numerics numerics;
       Bytes scratch;
       std::uint32_t epoch;
+      DeviceKind device;
     };
-    const auto all = bootstrap.gather(
-        Mine{decision_hash(agreed.table), options.numerics, options.scratch_bytes, options.first_epoch});
+    const auto all = bootstrap.gather(Mine{decision_hash(agreed.table), options.numerics, options.scratch_bytes,
+                                           options.first_epoch, options.device});
     for (std::size_t r = 1; r < all.size(); ++r)
       if (all[r].table != all[0].table || all[r].numerics != all[0].numerics || all[r].scratch != all[0].scratch ||
-          all[r].epoch != all[0].epoch)
+          all[r].epoch != all[0].epoch || all[r].device != all[0].device)
         throw Error(Status::usage, fmt::format("rank {} made this communicator with other options than rank 0", r),
-                    "give every rank the same table, numerics class and scratch size");
+                    "give every rank the same device, table, numerics class and scratch size");
   }
 
   /// One call at a time.
@@ -100,50 +83,48 @@ struct Communicator::State {
     std::atomic<bool>& flag;
   };
 
-  void require_vendor() const {
-    if (vendor == nullptr)
-      throw Error(Status::unsupported, "a team of threads has no vendor",
-                  "use another variant, or a communicator made from an MPI_Comm");
-  }
-
   void run(const AllreduceCall& call, const Plan& plan) {
     const Guard guard(busy);
-    run_variant(attune::index_of(plan.variant), plan, call);
+    team->run(allreduce_index(plan.variant), call, plan);
   }
 
   /// The table's choice. Programs repeat themselves: what the call before was, this one is without a look-up.
   void run(const AllreduceCall& call, const Problem& problem) {
     const Guard guard(busy);
-    if (latest.plan == nullptr || latest.problem != problem) {
+    if (latest.chosen == nullptr || latest.problem != problem) {
       const Answer answer = dispatcher.find(problem);
       if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
-      latest = {problem, &answer.plan(), index_of(answer.plan())};
+      latest = {problem, &resolve(answer.plan())};
     }
-    run_variant(latest.variant, *latest.plan, call);
+    team->run(latest.chosen->variant, call, latest.chosen->plan);
   }
 
-  /// A rule's plan keeps its place: the name of its variant is looked up once.
-  std::size_t index_of(const Plan& plan) {
+  struct Resolved {
+    const Plan* asked = nullptr;
+    Plan plan{};
+    std::size_t variant = 0;
+  };
+  /// A rule's plan keeps its place: the name of its variant is looked up once, and whether it can run here.
+  const Resolved& resolve(const Plan& plan) {
     Resolved& known = resolved[reinterpret_cast<std::uintptr_t>(&plan) / alignof(Plan) % resolved.size()];
-    if (known.plan != &plan) known = {&plan, attune::index_of(plan.variant)};
-    return known.variant;
-  }
-
-  void run_variant(std::size_t index, const Plan& plan, const AllreduceCall& call) {
-    if (!variant_table[index].composite) return team->allreduce(index, plan, call);
-    if (variant_table[index].name == "naive") return host::naive_allreduce(*team, call);
-    require_vendor();
-    vendor->allreduce(*team, call, plan.variant);
+    if (known.asked == &plan) return known;
+    known.plan = possible(plan);
+    known.variant = allreduce_index(known.plan.variant);
+    known.asked = &plan;
+    return known;
   }
 
   void run(const NormCall& call, const Plan& plan) {
     const Guard guard(busy);
-    if (plan.variant == name_of(call.collective)) return team->fused(plan, call);
-    if (variant(plan.variant).name != "vendor")
-      throw Error(Status::usage, fmt::format("'{}' is no variant of {}", plan.variant, name_of(call.collective)),
-                  fmt::format("use {} or vendor", name_of(call.collective)));
-    require_vendor();
-    vendor->fused(*team, call);
+    team->run(call, plan);
+  }
+
+  /// The table's plan, unless this node cannot run it (no peer access, no vendor): then the vendor, or the way that
+  /// needs nothing. Equal on all ranks, because why_not is.
+  [[nodiscard]] Plan possible(const Plan& plan) const {
+    if (team->device() == DeviceKind::host || team->why_not(plan.variant).empty()) return plan;
+    const bool vendor = plan.variant != "vendor" && team->why_not("vendor").empty();
+    return {.variant = vendor ? "vendor" : "naive", .blocks = plan.blocks, .threads = plan.threads};
   }
 
   void note(const Problem& problem, const Answer& answer, const std::string& asked) {
@@ -156,19 +137,13 @@ struct Communicator::State {
   AgreedTable agreed;
   std::function<void(const std::string&)> log;
   Dispatcher dispatcher;
-  std::unique_ptr<host::MpiVendor> vendor;
-  std::unique_ptr<host::HostTeam> team;
+  std::unique_ptr<Backend> team;
   std::atomic<bool> busy{false};
   std::set<Problem> noted;
-  struct Resolved {
-    const Plan* plan = nullptr;
-    std::size_t variant = 0;
-  };
   std::array<Resolved, 31> resolved;  ///< By the address of the plan.
   struct Latest {
     Problem problem;
-    const Plan* plan = nullptr;
-    std::size_t variant = 0;
+    const Resolved* chosen = nullptr;
   } latest;  ///< The last call by the table.
 };
 
@@ -197,7 +172,13 @@ void Communicator::release(void* memory) { state_->team->release(static_cast<std
 bool Communicator::registered(const void* memory, Bytes bytes) const { return state_->team->registered(memory, bytes); }
 const std::string& Communicator::table_path() const { return state_->agreed.path; }
 const std::string& Communicator::table_warning() const { return state_->agreed.warning; }
-bool Communicator::oversubscribed() const { return state_->team->oversubscribed(1); }
+bool Communicator::oversubscribed() const { return state_->team->oversubscribed(); }
+DeviceKind Communicator::device() const { return state_->team->device(); }
+void Communicator::register_buffer(void* memory, Bytes bytes) { state_->team->register_buffer(memory, bytes); }
+void Communicator::deregister_buffer(void* memory) { state_->team->deregister_buffer(memory); }
+void Communicator::complete_capture() { state_->team->complete_capture(); }
+void Communicator::synchronize(void* stream) { state_->team->synchronize(stream); }
+void Communicator::copy(void* to, const void* from, Bytes bytes) { state_->team->copy(to, from, bytes); }
 
 Problem Communicator::problem_of(const AllreduceCall& call) const {
   Problem problem;
@@ -209,6 +190,7 @@ Problem Communicator::problem_of(const AllreduceCall& call) const {
   const Bytes bytes = problem.bytes();
   problem.memory = registered(call.in, bytes) && registered(call.out, bytes) ? Memory::registered : Memory::staged;
   problem.epilogue = call.epilogue.kind;
+  if (state_->team->capturing(call.stream)) problem.launch_mode = LaunchMode::graph;
   return problem;
 }
 
@@ -226,20 +208,15 @@ Problem Communicator::problem_of(const NormCall& call) const {
   const bool outputs = !everywhere || (registered(call.sum, bytes) && registered(call.normalised, bytes));
   problem.memory = registered(call.in, bytes) && outputs ? Memory::registered : Memory::staged;
   problem.epilogue = call.residual != nullptr ? EpilogueKind::residual : EpilogueKind::none;
+  if (state_->team->capturing(call.stream)) problem.launch_mode = LaunchMode::graph;
   return problem;
 }
 
 Answer Communicator::find(const Problem& problem) const { return state_->dispatcher.find(problem); }
 
-std::string Communicator::why_not(std::string_view name) const {
-  const auto& info = variant(name);
-  if (info.name == "vendor" && state_->vendor == nullptr) return "a team of threads has no vendor";
-  if (name.starts_with("vendor:")) {
-    (void)host::parse_vendor_choice(name);
-    return host::why_no_vendor_choices();
-  }
-  return host::why_not(info);
-}
+Plan Communicator::plan_for(const Problem& problem) const { return state_->possible(find(problem).plan()); }
+
+std::string Communicator::why_not(std::string_view name) const { return state_->team->why_not(name); }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue) {
   allreduce({in, out, count, dtype, op, epilogue});
@@ -263,12 +240,13 @@ void Communicator::fused(const NormCall& call) {
   const Answer answer = find(problem);
   if (state_->settings.log_dispatch)
     state_->note(problem, answer, to_string(key_of(problem, state_->dispatcher.numerics())));
-  state_->run(call, answer.plan());
+  state_->run(call, state_->possible(answer.plan()));
 }
 
 void Communicator::fused(const NormCall& call, const Plan& plan) { state_->run(call, plan); }
 
 void run_local_team(int n, const Options& options, const std::function<void(Communicator&)>& f) {
+  if (options.device == DeviceKind::cuda) cuda::prepare_local_team();
   auto bootstraps = make_local_bootstraps(n);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
   std::vector<std::thread> ranks;

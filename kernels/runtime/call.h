@@ -36,7 +36,8 @@ struct AllreduceCall {
   DType dtype = DType::f32;
   Op op = Op::sum;
   EpilogueSpec epilogue;
-  const CallerKernels* caller = nullptr;  ///< In place of the prebuilt epilogues.
+  const CallerKernels* caller = nullptr;  ///< In place of the prebuilt epilogues; host only.
+  void* stream = nullptr;  ///< cuda: the cudaStream_t to enqueue on; null = the call blocks, as it always does on host.
 };
 
 /// Throws Error(usage) for a negative count, a null buffer with elements, a buffer that the dtype does not allow to

@@ -27,6 +27,7 @@ struct NormCall {
   Index cols = 0;
   DType dtype = DType::bf16;
   RmsNormSpec norm;
+  void* stream = nullptr;  ///< As in AllreduceCall.
 };
 
 /// The rows that a rank owns: a contiguous run, the first `rows mod ranks` ranks own one more.

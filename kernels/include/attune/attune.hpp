@@ -27,6 +27,7 @@
 namespace attune {
 
 struct Options {
+  DeviceKind device = DeviceKind::host;  ///< cuda: a GPU per rank, buffers in device memory.
   std::string table =
       {};  ///< Path of a dispatch table; "none" = the built-in default; empty = ATTUNE_TABLE, then the folders.
   bool strict = false;                       ///< A table of other hardware is an error instead of a warning.
@@ -34,6 +35,8 @@ struct Options {
   double timeout_s = -1;                  ///< Limit of every wait; 0 = none; negative = ATTUNE_TIMEOUT_S, default 30.
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Shared scratch per rank and region; longer messages go in pieces.
   std::uint32_t first_epoch = 0;          ///< Where flags begin to count. For tests of the wrap at 2^32.
+  int gpu = -1;                           ///< cuda: this device; -1 = the one of the rank's number on its node.
+  bool register_captured = true;          ///< cuda: see complete_capture; false: such buffers are staged.
   std::function<void(const std::string& line)> log = {};  ///< Where ATTUNE_LOG's lines go; empty = standard error.
 };
 
@@ -64,10 +67,28 @@ class Communicator {
   /// Does this span lie in memory from allocate?
   [[nodiscard]] bool registered(const void* memory, Bytes bytes) const;
 
+  /// The caller's own device memory, made addressable for peers, wherever it lies in its allocation; it must be
+  /// deregistered before it is freed. Collective. Throws Error(unsupported) on all ranks for memory that cannot be
+  /// shared between processes (of a virtual-memory pool), and on host.
+  void register_buffer(void* memory, Bytes bytes);
+  void deregister_buffer(void* memory);
+
+  [[nodiscard]] DeviceKind device() const;
+  /// cuda: waits for the calls on a stream (null: this communicator's own) and throws what went wrong in them:
+  /// Error(timeout) names variant, block, rank, peer and epochs. Nothing to do on host.
+  void synchronize(void* stream = nullptr);
+  /// cuda: calls that were captured in a graph with buffers that peers cannot address yet work once all ranks have
+  /// been here, after the capture and before the first launch of the graph. Collective. The buffers must live as long
+  /// as the graph; its launches are ordered with other calls by their stream alone. Nothing to do on host.
+  void complete_capture();
+  /// A blocking copy between any two of host and device memory.
+  void copy(void* to, const void* from, Bytes bytes);
+
   /// out = op over all ranks' in, element by element, on every rank. `in == out` is allowed. Blocking: on return the
-  /// result is complete and the input may be overwritten. Whether both buffers are registered, and whether
-  /// `in == out`, must be the same on all ranks: the table picks by both. Collective. Throws Error(usage) for misuse
-  /// and for ranks in different calls, Error(timeout) when a peer does not come, Error(vendor) from the vendor.
+  /// result is complete and the input may be overwritten (on cuda: unless the call names a stream). Whether both
+  /// buffers are registered, and whether `in == out`, must be the same on all ranks: the table picks by both.
+  /// Collective. Throws Error(usage) for misuse and for ranks in different calls, Error(timeout) when a peer does not
+  /// come, Error(vendor) from the vendor.
   void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const EpilogueSpec& epilogue = {});
   /// The same with a plan by hand; Error(usage) when the plan is not possible here.
   void allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
@@ -75,6 +96,11 @@ class Communicator {
   template <class T>
   void allreduce(const T* in, T* out, Index count, Op op, const EpilogueSpec& epilogue = {}) {
     allreduce(in, out, count, dtype_of<T>, op, epilogue);
+  }
+  /// cuda: the same, enqueued on a stream (a cudaStream_t); returns before it is done. May be captured in a graph.
+  template <class T>
+  void allreduce_on(void* stream, const T* in, T* out, Index count, Op op, const EpilogueSpec& epilogue = {}) {
+    allreduce({in, out, count, dtype_of<T>, op, epilogue, nullptr, stream});
   }
   /// The same with the call as data. For an epilogue of your own: attune/epilogue.hpp.
   void allreduce(const AllreduceCall& call);
@@ -107,6 +133,9 @@ class Communicator {
   [[nodiscard]] Problem problem_of(const NormCall& call) const;
   /// What the table picks for a problem of this communicator. Valid as long as the communicator.
   [[nodiscard]] Answer find(const Problem& problem) const;
+  /// The plan that a call takes: find's, unless this node cannot run it (no peer access, say): then the vendor's or the
+  /// slow path's.
+  [[nodiscard]] Plan plan_for(const Problem& problem) const;
   /// Where the table came from ("" = built-in), and what its user should know (hardware that differs), or "".
   [[nodiscard]] const std::string& table_path() const;
   [[nodiscard]] const std::string& table_warning() const;

@@ -1,0 +1,25 @@
+/// The vendor of a cuda build without NCCL: none, and that is the reason.
+#include "core/error.h"
+#include "runtime/cuda_backend.h"
+#include "runtime/cuda_vendor.h"
+
+namespace attune::cuda {
+
+namespace {
+class NoVendor final : public Vendor {
+ public:
+  [[nodiscard]] const std::string& why_not() const override { return reason_; }
+  void check_name(std::string_view /*variant*/) const override {}
+  void allreduce(const AllreduceCall& /*call*/, const std::string& /*variant*/) override { refuse(); }
+  void fused(const NormCall& /*call*/) override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const { throw Error(Status::unsupported, "no vendor: " + reason_, "use another variant"); }
+  std::string reason_ = "this build has no NCCL";
+};
+}  // namespace
+
+std::string vendor_version() { return {}; }
+std::unique_ptr<Vendor> make_vendor(CudaTeam& /*team*/) { return std::make_unique<NoVendor>(); }
+
+}  // namespace attune::cuda

@@ -1,0 +1,194 @@
+#include "runtime/composites/nccl_vendor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace attune::cuda {
+
+namespace {
+constexpr std::string_view prefix = "vendor:nccl/";
+constexpr std::array<std::string_view, 3> algorithms{"ring", "tree", "nvls"};
+constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
+
+ncclDataType_t type_of(DType dtype) {
+  constexpr std::array<ncclDataType_t, 12> types{ncclFloat64,    ncclFloat32,    ncclFloat16, ncclBfloat16,
+                                                 ncclFloat8e4m3, ncclFloat8e5m2, ncclInt8,    ncclUint8,
+                                                 ncclInt32,      ncclUint32,     ncclInt64,   ncclUint64};
+  return types[static_cast<std::size_t>(dtype)];
+}
+
+ncclRedOp_t op_of(Op op) {
+  constexpr std::array<ncclRedOp_t, 5> ops{ncclSum, ncclAvg, ncclProd, ncclMin, ncclMax};
+  return ops[static_cast<std::size_t>(op)];
+}
+
+std::byte* bytes_at(void* memory, Bytes offset) { return static_cast<std::byte*>(memory) + offset; }
+
+/// Sets a variable for a scope: NCCL reads the forced algorithm when a communicator is made.
+class Forced {
+ public:
+  Forced(const char* name, const std::string& value) : name_(name) {
+    if (value.empty()) return;
+    const char* before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    had_ = before != nullptr;
+    set_ = true;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Forced() {
+    if (set_ && had_) ::setenv(name_, before_.c_str(), 1);
+    if (set_ && !had_) ::unsetenv(name_);
+  }
+  Forced(const Forced&) = delete;
+  Forced& operator=(const Forced&) = delete;
+
+ private:
+  const char* name_;
+  std::string before_;
+  bool had_ = false;
+  bool set_ = false;
+};
+
+[[noreturn]] void refuse_choice(std::string_view variant) {
+  throw Error(Status::usage, fmt::format("unknown choice of the vendor '{}'", variant),
+              fmt::format("use {}{{{}}}, then /{{{}}}, then /BLOCKS", prefix, fmt::join(algorithms, ","),
+                          fmt::join(protocols, ",")));
+}
+}  // namespace
+
+NcclChoice parse_nccl_choice(std::string_view variant) {
+  NcclChoice choice;
+  if (variant == "vendor") return choice;
+  if (!variant.starts_with(prefix)) refuse_choice(variant);
+  std::string_view rest = variant.substr(prefix.size());
+  const auto next = [&rest] {
+    const std::string_view word = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    return word;
+  };
+  choice.algorithm = next();
+  choice.protocol = next();
+  const std::string_view ctas = next();
+  const bool known = std::ranges::find(algorithms, choice.algorithm) != algorithms.end() &&
+                     (choice.protocol.empty() || std::ranges::find(protocols, choice.protocol) != protocols.end());
+  const auto [end, code] = std::from_chars(ctas.begin(), ctas.end(), choice.ctas);
+  const bool number = ctas.empty() || (code == std::errc{} && end == ctas.end() && choice.ctas > 0);
+  if (!known || !number || !rest.empty()) refuse_choice(variant);
+  return choice;
+}
+
+NcclVendor::NcclVendor(CudaTeam& team) : team_(team) {
+  if (team.bootstrap().one_process()) {
+    why_not_ = "a team of streams on one GPU has no vendor";
+    return;
+  }
+  if (std::getenv("ATTUNE_NCCL") != nullptr && std::string_view(std::getenv("ATTUNE_NCCL")) == "0")
+    why_not_ = "ATTUNE_NCCL=0";
+  else
+    why_not_ = nccl().missing;
+  why_not_ = first_fault(team.bootstrap(), why_not_);
+  if (why_not_.empty()) {
+    const ncclComm_t made = make({}, why_not_);
+    if (why_not_.empty()) made_.emplace("vendor", made);
+  }
+}
+
+NcclVendor::~NcclVendor() {
+  for (auto& [name, comm] : made_) (void)nccl().comm_abort(comm);  // destroy would wait for peers that may be gone
+}
+
+/// Collective. All ranks get a communicator, or all the same fault.
+ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault) {
+  Bootstrap& bootstrap = team_.bootstrap();
+  const Place& place = team_.place();
+  ncclUniqueId id{};
+  std::string mine;
+  if (bootstrap.rank() == 0) mine = fault_of(nccl().get_unique_id(&id), "ncclGetUniqueId", place);
+  fault = first_fault(bootstrap, mine);
+  if (!fault.empty()) return nullptr;
+  id = bootstrap.gather(id).front();
+  ncclComm_t comm = nullptr;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (choice.ctas > 0) config.minCTAs = config.maxCTAs = choice.ctas;
+  {
+    const DeviceGuard guard(place);
+    const Forced algorithm("NCCL_ALGO", choice.algorithm);
+    const Forced protocol("NCCL_PROTO", choice.protocol);
+    mine = fault_of(nccl().comm_init(&comm, bootstrap.size(), id, bootstrap.rank(), &config), "ncclCommInitRankConfig",
+                    place);
+  }
+  fault = first_fault(bootstrap, mine);
+  if (fault.empty()) return comm;
+  if (comm != nullptr) (void)nccl().comm_abort(comm);
+  return nullptr;
+}
+
+ncclComm_t NcclVendor::communicator(const std::string& variant) {
+  if (!why_not_.empty()) throw Error(Status::unsupported, "no vendor: " + why_not_, "use another variant");
+  if (const auto found = made_.find(variant); found != made_.end()) return found->second;
+  std::string fault;
+  const ncclComm_t comm = make(parse_nccl_choice(variant), fault);
+  if (!fault.empty()) throw Error(Status::vendor, variant + ": " + fault, "use the variant vendor");
+  made_.emplace(variant, comm);
+  return comm;
+}
+
+std::unique_ptr<Vendor> make_vendor(CudaTeam& team) { return std::make_unique<NcclVendor>(team); }
+
+void NcclVendor::allreduce(const AllreduceCall& call, const std::string& variant) {
+  const ncclComm_t comm = communicator(variant);
+  if (call.count == 0) return;
+  const DeviceGuard guard(team_.place());
+  const cudaStream_t stream = team_.stream_of(call.stream);
+  team_.order().enter(stream);
+  check_nccl(nccl().all_reduce(call.in, call.out, static_cast<std::size_t>(call.count), type_of(call.dtype),
+                               op_of(call.op), comm, stream),
+             "ncclAllReduce", team_.place());
+  team_.order().leave(stream);
+  if (call.epilogue.kind == EpilogueKind::none) return;
+  AllreduceCall finish = call;
+  finish.op = Op::sum;  // of one input; the average is taken
+  team_.reduce_locally({static_cast<std::byte*>(call.out)}, 1, finish);
+}
+
+void NcclVendor::fused(const NormCall& call) {
+  const ncclComm_t comm = communicator("vendor");
+  if (call.rows == 0 || call.cols == 0) return;
+  const Place& place = team_.place();
+  const DeviceGuard guard(place);
+  const cudaStream_t stream = team_.stream_of(call.stream);
+  const ncclDataType_t type = type_of(call.dtype);
+  const auto elements = static_cast<std::size_t>(call.rows * call.cols);
+  team_.order().enter(stream);
+  if (call.collective == Collective::allreduce_rms_norm) {
+    // Not into `sum`: the residual may be there.
+    check_nccl(nccl().all_reduce(call.in, call.normalised, elements, type, ncclSum, comm, stream), "ncclAllReduce",
+               place);
+    team_.order().leave(stream);
+    return team_.normalise_locally(call, call.normalised, call.rows);
+  }
+  const int ranks = team_.size();
+  if (call.rows % ranks == 0) {
+    check_nccl(nccl().reduce_scatter(call.in, call.sum, elements / static_cast<std::size_t>(ranks), type, ncclSum, comm,
+                                     stream),
+               "ncclReduceScatter", place);
+  } else {
+    check_nccl(nccl().group_start(), "ncclGroupStart", place);
+    for (int owner = 0; owner < ranks; ++owner) {
+      const Span rows = rows_of(call.rows, owner, ranks);
+      const void* in = bytes_at(const_cast<void*>(call.in), rows.first * call.cols * size_of(call.dtype));
+      check_nccl(nccl().reduce(in, call.sum, static_cast<std::size_t>(rows.count * call.cols), type, ncclSum, owner,
+                               comm, stream),
+                 "ncclReduce", place);
+    }
+    check_nccl(nccl().group_end(), "ncclGroupEnd", place);
+  }
+  team_.order().leave(stream);
+  team_.normalise_locally(call, call.sum, rows_of(call.rows, team_.rank(), ranks).count);
+}
+
+}  // namespace attune::cuda

@@ -1,0 +1,43 @@
+"""The cuda device on a machine without a GPU: one line, exit code 2, and how to go on."""
+import unittest
+
+from program import ProgramTest, attune
+
+
+def has_a_gpu():
+    """Asked of the program itself."""
+    return '"gpus": []' not in attune("info", "--json").stdout
+
+
+@unittest.skipIf(has_a_gpu(), "this machine has a GPU")
+class NoDevice(ProgramTest):
+    """What people on a laptop see."""
+
+    SAYS = "no CUDA device: .+; .*--device host"
+
+    def test_sweep_and_bench_exit_with_2_and_one_line(self):
+        self.fails(2, "sweep", "--device", "cuda", says=self.SAYS)
+        self.fails(2, "sweep", "--device", "cuda", says=self.SAYS, ranks=2)
+        self.fails(2, "bench", "--device", "cuda", "-b", 8, "-e", 8, says=self.SAYS)
+        self.fails(2, "bench", "--device", "cuda", "-g", 1, "-G", 10, "-R", 2, says=self.SAYS, ranks=2)
+
+    def test_a_configuration_may_ask_for_it_too(self):
+        config = self.folder / "config.json"
+        config.write_text('{"device": "cuda", "sizes": ["8"], "threads": [256], "blocks": [8]}')
+        self.fails(2, "sweep", "--config", config, "--out", self.folder / "run", says=self.SAYS, ranks=2)
+
+    def test_wrong_words_are_told_first(self):
+        self.fails(6, "bench", "--device", "gpu", says="--device 'gpu'")
+        self.fails(6, "sweep", says="--config is required")
+        config = self.folder / "config.json"
+        config.write_text('{"device": "cuda", "sizes": ["8"], "threads": [100]}')
+        self.fails(6, "sweep", "--config", config, "--out", self.folder / "run", says="/threads/0: .*multiple of 32")
+
+    def test_info_says_why(self):
+        cuda = self.json_of("info")["cuda"]
+        self.assertEqual(cuda["gpus"], [])
+        self.assertNotEqual(cuda["why_not"], "")
+
+
+if __name__ == "__main__":
+    unittest.main()
