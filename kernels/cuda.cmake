@@ -22,7 +22,8 @@ set(cuda_sources ${cuda_units} ${CMAKE_CURRENT_SOURCE_DIR}/runtime/cuda_start_li
   ${CMAKE_CURRENT_SOURCE_DIR}/runtime/cuda_registry.cpp)
 set_property(GLOBAL PROPERTY attune_cuda_kernel_sources ${cuda_sources})  # for builds that execute kernels on a CPU
 
-add_library(attune_cuda_kernels STATIC ${cuda_sources})
+# Objects that end in attune_attune: no target that links it has to know of CUDA as a language.
+add_library(attune_cuda_kernels OBJECT ${cuda_sources})
 target_link_libraries(attune_cuda_kernels PUBLIC attune_descriptors PRIVATE attune_options)
 target_include_directories(attune_cuda_kernels PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 # 1675: pragmas of host compilers; 186: unsigned elements compared with zero.
