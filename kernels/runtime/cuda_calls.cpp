@@ -144,9 +144,7 @@ void CudaTeam::launch(const KernelEntry& kernel, Launch& launch, cudaStream_t st
     throw Error(Status::unsupported,
                 fmt::format("{}: there is no kernel of it for cuda", name_of_launch(launch.variant)),
                 "use another variant or dtype");
-  if (launch.threads > kernel.max_threads)
-    throw Error(Status::usage, fmt::format("plan: threads is {}", launch.threads),
-                fmt::format("{} takes up to {}", kernel.name, kernel.max_threads));
+  launch.threads = std::min(launch.threads, kernel.max_threads);  // of kernels that need more registers than others
   if (launch.ranks > 1) launch.blocks = std::min(launch.blocks, co_resident(kernel, launch.threads));
   launch.number = launches_++;
   void* arguments[] = {&launch};

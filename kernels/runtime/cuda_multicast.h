@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/types.h"
 #include "runtime/bootstrap.h"
 #include "runtime/cuda_check.h"
 
