@@ -97,7 +97,7 @@ Status finish(const CompareFlags& flags, const tuner::ComparedRuns& compared, co
               {"cells", cells_json(compared.cells)},
               {"only_old", compared.only_old},
               {"only_new", compared.only_new}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
     return judged(compared, limit);
   }
   fmt::print("old  {} ({})\nnew  {} ({})\n", before.name, before.what, after.name, after.what);

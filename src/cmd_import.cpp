@@ -67,7 +67,8 @@ void write_run(const ImportFlags& flags, const tuner::Imported& imported, const 
   for (const auto& record : imported.records) journal += tuner::to_line(record);
   write_file(folder.file("journal.jsonl"), journal);
   write_file(folder.file("summary.csv"), to_csv(summarise(imported.records, precision)));
-  write_file(folder.file("manifest.json"), manifest_of(flags, imported, text).dump(2) + "\n");
+  write_file(folder.file("manifest.json"),
+             manifest_of(flags, imported, text).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Status import_log(const ImportFlags& flags) {

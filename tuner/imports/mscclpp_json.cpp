@@ -6,6 +6,8 @@
 namespace attune::tuner::imports {
 namespace {
 
+constexpr std::int64_t most_ranks = 1 << 20;
+
 std::int64_t integer_at(const Json& object, const char* key, std::int64_t fallback) {
   return object.is_object() && object.contains(key) && object[key].is_number_integer() ? object[key].get<std::int64_t>()
                                                                                        : fallback;
@@ -17,8 +19,8 @@ std::optional<Record> record_of_entry(const Json& entry, int ranks, DType dtype)
   const std::int64_t threads = integer_at(entry, "nthreads", 1);
   const bool timed = entry.is_object() && entry.contains("time_us") && entry["time_us"].is_number();
   const bool named = entry.is_object() && entry.contains("algorithm") && entry["algorithm"].is_string();
-  if (bytes < 0 || bytes % size_of(dtype) != 0 || !timed || !named || blocks < 1 || blocks > 65536 || threads < 1 ||
-      threads > 65536)
+  if (bytes < 0 || bytes > largest_message || bytes % size_of(dtype) != 0 || !timed || !named || blocks < 1 ||
+      blocks > 65536 || threads < 1 || threads > 65536)
     return std::nullopt;
   const Json symmetric = entry.value("symmetric_memory", Json());
   const Problem problem{.dtype = dtype,
@@ -46,8 +48,8 @@ Imported read_mscclpp_json(std::string_view text, const std::string& source, con
   std::size_t left_out = 0;
   for (const Json& profile : file.value("profiles", Json::array())) {
     if (!profile.is_object() || !profile.contains("collectives")) continue;
-    const auto scale = static_cast<int>(integer_at(profile, "scale", 0));
-    const int ranks = options.ranks > 0 ? options.ranks : scale;
+    const std::int64_t scale = integer_at(profile, "scale", 0);
+    const int ranks = options.ranks > 0 ? options.ranks : scale <= most_ranks ? static_cast<int>(scale) : 0;
     if (ranks < 1) no_ranks(source);
     if (imported.device.empty() && profile.contains("sku") && profile["sku"].is_string())
       imported.device = profile["sku"].get<std::string>();

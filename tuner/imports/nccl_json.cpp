@@ -180,7 +180,8 @@ void Reader::result(const Json& result) {
   const auto dtype = dtype_of(text_at(result, "type"));
   const auto op = parse<Op>(text_at(result, "redop"));
   const bool counted = result.is_object() && result.contains("count") && result["count"].is_number_integer();
-  if (!dtype || !op || !counted || result["count"].get<std::int64_t>() < 0) {
+  if (!dtype || !op || !counted || result["count"].get<std::int64_t>() < 0 ||
+      result["count"].get<std::int64_t>() > largest_message / size_of(*dtype)) {
     ++strange_;
     return;
   }

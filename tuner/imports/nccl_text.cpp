@@ -190,7 +190,8 @@ std::optional<Problem> Reader::problem_of(const std::vector<Word>& words) {
     note("left out: " + std::string(!dtype ? words[2].text : words[3].text) + " is no dtype or op of attune's");
     return std::nullopt;
   }
-  if (!bytes || !count || *bytes < 0 || *count * size_of(*dtype) != *bytes) {
+  if (!bytes || !count || *bytes < 0 || *bytes > largest_message || *bytes % size_of(*dtype) != 0 ||
+      *count != *bytes / size_of(*dtype)) {
     note("left out: size and count do not belong together");
     return std::nullopt;
   }

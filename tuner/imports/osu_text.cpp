@@ -57,8 +57,9 @@ class Reader {
 
   void row(const std::vector<Word>& words, bool whole) {
     const auto bytes = integer(words[0].text);
-    const auto time_us = words.size() > 1 && (whole || words.size() > 2) ? number(words[1].text) : std::nullopt;
-    if (!bytes || !time_us || *time_us <= 0) {
+    const bool legible = words.size() > 1 && (whole || words.size() > 2);
+    const double time_us = legible ? number(words[1].text).value_or(0) : 0;
+    if (!bytes || *bytes < 0 || *bytes > largest_message || time_us <= 0) {
       imported_.notes.push_back(at_line(number_, "no size and time: left out"));
       return;
     }
@@ -70,7 +71,7 @@ class Reader {
     }
     const Problem problem{
         .dtype = dtype, .count = *bytes / size_of(dtype), .ranks = options_.ranks, .memory = Memory::staged};
-    Record record = record_of(problem, "vendor", *time_us);
+    Record record = record_of(problem, "vendor", time_us);
     record.launch = options_.launch + (starts_ > 1 ? "#" + std::to_string(starts_) : "");
     record.cache = CacheState::hot;
     imported_.records.push_back(std::move(record));

@@ -11,6 +11,9 @@ namespace attune::tuner::imports {
 
 inline constexpr std::string_view single_number = "imported: a single number without an interval";
 
+/// More bytes are no message: a number that lost its end, or of another kind.
+inline constexpr Bytes largest_message = Bytes{1} << 50;
+
 /// f32, nccl-tests' float, OSU's MPI_FLOAT, …
 [[nodiscard]] std::optional<DType> dtype_of(std::string_view word);
 

@@ -97,6 +97,14 @@ class Imports(Exchange):
             self.skipTest("no matplotlib")
         self.assertEqual(drawn.returncode, 0, drawn.stderr)
 
+    def test_logs_of_any_bytes(self):
+        log = self.folder / "bytes.log"
+        log.write_bytes((HEADER.replace("Some GPU", "Some \x00 GPU") + ROWS).encode() + b"\xff\xfe \xf5 1\n 8 \xbc\n 8 9999999999999999999 float sum -1 1 1 1 1\n")
+        run = self.folder / "imported"
+        self.succeeds("import", log, "--out", run)
+        self.assertEqual(json.loads((run / "manifest.json").read_text())["imported"]["kind"], "nccl-tests text")
+        self.json_of("compare", log, run)
+
     def test_refusals_leave_no_run(self):
         out = self.folder / "run"
         for content, says in (("", "empty"), ("hello\n", "no usable row|no row"), ("{}", "no result"), (ROWS, "--ranks")):
