@@ -53,6 +53,9 @@ void declare(CLI::App& app, SweepFlags& flags) {
   app.add_option("--device", flags.device, "host (ranks are processes on CPUs, the default) or cuda (a GPU per rank)");
   app.add_option("--out", flags.request.out, "Run folder to write");
   app.add_flag("--resume", flags.request.resume, "Continue the run in --out; cells that hung or crashed are skipped");
+  app.add_flag("--append", flags.request.append,
+               "Measure all cases once more into --out, as one more launch; the table then rests on all of them")
+      ->excludes("--resume");
   app.add_option("--budget", flags.budget, "Time for all measuring: 90s, 10m, 2h");
   app.add_option("--seed", flags.seed, "Order of cases and candidates");
   app.add_option("--ranks", flags.ranks, "Rank counts, subsets of the launched ranks: 2,4,8");
@@ -70,6 +73,7 @@ void declare(CLI::App& app, SweepFlags& flags) {
   app.footer(
       "Flags replace keys of the configuration. Example:\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
+      "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today --append\n"
       "Exit codes: 0 all cells right, 4 a cell hung, 6 bad configuration or folder, 7 a cell gave wrong results.");
 }
 

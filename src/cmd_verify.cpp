@@ -88,7 +88,12 @@ Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& r
     if (team.oversubscribed(1)) fmt::print(stderr, "attune: note: more ranks than cores: not times of this hardware\n");
     fmt::print("{}\n", flags.json ? to_json(points, path).dump(2) : to_text(points));
   }
-  return limit >= 0 && summary.regret_geomean > limit ? Status::wrong : Status::success;
+  if (limit >= 0 && summary.regret_geomean > limit)
+    throw Error(
+        Status::wrong,
+        fmt::format("verify: the mean regret is {:.2f} %, above {:.2f} %", 100 * summary.regret_geomean, 100 * limit),
+        "sweep and tune anew on an idle machine");
+  return Status::success;
 }
 
 void declare(CLI::App& app, VerifyFlags& flags) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -130,19 +131,35 @@ void JournalWriter::sync() {
   synced_s_ = seconds();
 }
 
+RunFolder::RunFolder(std::string path) : path_(std::move(path)) {
+  const auto close_it = [](const int* folder) {
+    ::close(*folder);
+    delete folder;
+  };
+  const int folder = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;  // who writes a file into it says why not
+  lock_ = {new int(folder), close_it};
+  if (::flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)  // file systems without locks: trust the user
+    throw Error(Status::usage, path_ + ": another sweep is writing into it",
+                "wait for its end (an array of jobs: one at a time), or name another folder and tune both");
+}
+
+bool RunFolder::holds_run(const std::string& path) { return fs::exists(fs::path(path) / "manifest.json"); }
+
 RunFolder RunFolder::create(const std::string& path) {
   std::error_code fault;
   fs::create_directories(path, fault);
   if (fault) refuse_file(path, "cannot make the run folder", fault.value());
   for (const char* name : {"manifest.json", "journal.jsonl"})
     if (fs::exists(fs::path(path) / name))
-      throw Error(Status::usage, path + " already holds a run", "continue it with --resume, or name another folder");
+      throw Error(Status::usage, path + " already holds a run",
+                  "continue it with --resume, add a launch with --append, or name another folder");
   return RunFolder(path);  // the manifest is its first file: without one there is nothing to resume
 }
 
 RunFolder RunFolder::reopen(const std::string& path) {
   RunFolder folder(path);
-  if (!fs::exists(folder.file("manifest.json")))
+  if (!holds_run(path))
     throw Error(Status::usage, path + ": there is no run to resume", "leave --resume out to start one");
   if (::access(path.c_str(), W_OK) != 0) refuse_file(path, "cannot write into the run folder", errno);
   if (fs::exists(folder.file("journal.jsonl"))) folder.earlier_ = tuner::load_journal(folder.file("journal.jsonl"));

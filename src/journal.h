@@ -1,6 +1,7 @@
 #pragma once
 /// The run folder as a sweep writes it: an append-only journal, and notes from which --resume learns what was running
 /// when a run died.
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,10 +51,12 @@ struct CellName {
 
 class RunFolder {
  public:
-  /// A new folder; made if it is missing. Throws Error(usage) if it holds a run or cannot be written.
+  /// A new folder; made if it is missing. Throws Error(usage) if it holds a run or cannot be written. Both keep other
+  /// sweeps out while they live: Error(usage) where one is writing.
   [[nodiscard]] static RunFolder create(const std::string& path);
   /// A folder that a sweep wrote. Throws Error(usage) if it is none.
   [[nodiscard]] static RunFolder reopen(const std::string& path);
+  [[nodiscard]] static bool holds_run(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -70,8 +73,9 @@ class RunFolder {
   void forget_blame() const;
 
  private:
-  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  explicit RunFolder(std::string path);
   std::string path_;
+  std::shared_ptr<const int> lock_;  ///< The folder, open and locked.
   tuner::Journal earlier_;
 };
 

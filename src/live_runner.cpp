@@ -15,7 +15,7 @@ constexpr double noisy_share = 0.2;
 LiveRunner::LiveRunner(SweepWorker& worker, std::uint64_t seed, Note note)
     : worker_(worker), random_(seed), note_(std::move(note)) {}
 
-double LiveRunner::now_s() { return static_cast<double>(now_ns()) * 1e-9 - validating_s_; }
+double LiveRunner::now_s() { return static_cast<double>(now_ns()) * 1e-9 - uncounted_s_; }
 
 CellCheck LiveRunner::validate(const Problem& problem, const Plan& plan) {
   const Order order = order_for(OrderKind::validate, problem, plan);
@@ -38,34 +38,37 @@ BlockOfSamples LiveRunner::block(const Problem& problem, const Plan& plan, int w
 }
 
 /// Validation, then the calls that are slow because they are the first.
-const CellCheck& LiveRunner::validated(const Problem& problem, const Plan& plan) {
+const LiveRunner::Known& LiveRunner::validated(const Problem& problem, const Plan& plan) {
   const auto key = std::pair(problem, plan);
-  if (const auto known = checked_.find(key); known != checked_.end()) return known->second;
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
   if (note_) note_(problem, plan);
   const std::int64_t begin = now_ns();
-  CellCheck check = validate(problem, plan);
+  Known known{.check = validate(problem, plan)};
+  CellCheck& check = known.check;
   if (check.status == tuner::CellStatus::ok) {
     const BlockOfSamples first = block(problem, plan, 0, 1);
     check = {first.status, first.reason};
     const auto& times = first.accepted_us.empty() ? first.refused_us : first.accepted_us;
-    if (check.status == tuner::CellStatus::ok && times.front() < slow_call_us) {
+    known.slow = check.status == tuner::CellStatus::ok && times.front() >= slow_call_us;
+    if (check.status == tuner::CellStatus::ok && !known.slow) {
       const BlockOfSamples rest = block(problem, plan, first_warm_up - 1, 0);
       check = {rest.status, rest.reason};
     }
   }
-  validating_s_ += static_cast<double>(now_ns() - begin) * 1e-9;
-  return checked_.emplace(key, std::move(check)).first->second;
+  if (!counts_setup_) uncounted_s_ += static_cast<double>(now_ns() - begin) * 1e-9;
+  return known_.emplace(key, std::move(known)).first->second;
 }
 
 tuner::Measured LiveRunner::measure(const Problem& problem, const Plan& plan, int calls) {
   tuner::Measured measured;
-  CellCheck& check = checked_.at({problem, plan});
+  auto& [check, slow] = known_.at({problem, plan});
   measured.oversubscribed = worker_.team().oversubscribed(plan.blocks);
   if (note_ && check.status == tuner::CellStatus::ok) note_(problem, plan);
   std::vector<double> refused;
   for (int attempt = 0; check.status == tuner::CellStatus::ok && measured.samples_us.empty() && attempt < attempts;
        ++attempt) {
-    BlockOfSamples block = this->block(problem, plan, 1, calls);  // one untimed: the cell before it is in the caches
+    // One untimed: the cell before it is in the caches.
+    BlockOfSamples block = this->block(problem, plan, slow ? 0 : 1, calls);
     check = {block.status, block.reason};
     measured.samples_us = std::move(block.accepted_us);
     refused.insert(refused.end(), block.refused_us.begin(), block.refused_us.end());
@@ -90,9 +93,17 @@ std::vector<tuner::Measured> LiveRunner::round(const Problem& problem, std::span
   std::vector<std::size_t> order(plans.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), random_);
-  for (const std::size_t i : order) (void)validated(problem, plans[i]);
+  std::vector<double> setup_s(plans.size());
+  for (const std::size_t i : order) {
+    const double start_s = now_s();
+    (void)validated(problem, plans[i]);
+    setup_s[i] = now_s() - start_s;
+  }
   std::vector<tuner::Measured> all(plans.size());
-  for (const std::size_t i : order) all[i] = measure(problem, plans[i], calls_per_plan);
+  for (const std::size_t i : order) {
+    all[i] = measure(problem, plans[i], calls_per_plan);
+    all[i].setup_s = setup_s[i];
+  }
   return all;
 }
 

@@ -19,29 +19,33 @@ class LiveRunner final : public tuner::Runner {
 
   [[nodiscard]] std::vector<tuner::Measured> round(const Problem& problem, std::span<const Plan> plans,
                                                    int calls_per_plan) override;
-  /// Time spent measuring: the clock stands still while cells are validated and warmed up, so that a search does not
-  /// take what happens once for the price of a call.
   [[nodiscard]] double now_s() override;
-
-  /// Validates a cell now rather than before its first block.
-  void prepare(const Problem& problem, const Plan& plan) { (void)validated(problem, plan); }
+  /// Does the clock run while cells are validated and warmed up? It does where a budget is short, and stands still
+  /// where only the measuring of a cell is limited.
+  void count_setup(bool counts) { counts_setup_ = counts; }
 
   /// True while an order is carried out: an error then is everybody's already.
   [[nodiscard]] bool in_order() const { return in_order_; }
 
  private:
+  /// What is known of a cell after its first calls.
+  struct Known {
+    CellCheck check{};
+    bool slow = false;  ///< One call works through more memory than caches hold: nothing is warm before the next.
+  };
   [[nodiscard]] tuner::Measured measure(const Problem& problem, const Plan& plan, int calls);
-  [[nodiscard]] const CellCheck& validated(const Problem& problem, const Plan& plan);
+  [[nodiscard]] const Known& validated(const Problem& problem, const Plan& plan);
 
   [[nodiscard]] CellCheck validate(const Problem& problem, const Plan& plan);
   [[nodiscard]] BlockOfSamples block(const Problem& problem, const Plan& plan, int warm_up, int calls);
 
   SweepWorker& worker_;
   bool in_order_ = false;
-  double validating_s_ = 0;
+  bool counts_setup_ = true;
+  double uncounted_s_ = 0;
   std::mt19937_64 random_;
   Note note_;
-  std::map<std::pair<Problem, Plan>, CellCheck> checked_;
+  std::map<std::pair<Problem, Plan>, Known> known_;
 };
 
 }  // namespace attune::driver

@@ -38,6 +38,7 @@ struct Book {
   std::set<std::string> finished;  ///< Jobs of earlier launches.
   std::set<CellName> skip;
   std::string launch;
+  std::size_t launches = 1;  ///< This one and those before it.
 
   Book(RunFolder opened, std::string launch_id)
       : folder(std::move(opened)),
@@ -70,19 +71,23 @@ Json read_config_json(const SweepRequest& request) {
   return json;
 }
 
-/// Opens the run folder and writes its manifest.
+/// Opens the run folder and writes its manifest. The first of the launches that are appended makes the folder.
 std::unique_ptr<Book> open_book(const SweepRequest& request, const SweepConfig& config, const LaunchFacts& launch) {
-  RunFolder folder = request.resume ? RunFolder::reopen(request.out) : RunFolder::create(request.out);
+  const bool again = request.resume || (request.append && RunFolder::holds_run(request.out));
+  RunFolder folder = again ? RunFolder::reopen(request.out) : RunFolder::create(request.out);
   const std::string path = folder.file("manifest.json");
   Json manifest;
-  if (request.resume)
+  if (again)
     manifest = continued_manifest(parse_json(read_file(path), path), to_json(config), launch);
   else
     manifest = new_manifest(to_json(config), launch);
   const bool labelled = manifest.value("oversubscribed", false) || launch.oversubscribed;
   manifest["oversubscribed"] = labelled;
   write_file(path, manifest.dump(2) + "\n");
-  return std::make_unique<Book>(std::move(folder), launch.id);
+  if (request.append) std::filesystem::remove(folder.file("finished.txt"));  // another launch does every job anew
+  auto book = std::make_unique<Book>(std::move(folder), launch.id);
+  book->launches = manifest["launches"].size();
+  return book;
 }
 
 std::string launch_id() { return fmt::format("{}/{}", utc_now(), ::getpid()); }
@@ -227,15 +232,16 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
     (void)parse_config(json, request.config, {session.size()});
     return json.dump();
   });
-  const SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
+  SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
   if (config.device == DeviceKind::cuda) cuda::require_device();
   std::unique_ptr<Book> book;
-  (void)from_rank_0(session, [&] {
+  const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
     book = open_book(request, config, {launch_id(), bindings, crowded});
     greet(config, *book, session.size());
-    return std::string();
+    return std::to_string(book->launches);
   });
+  config.seed += std::stoull(launches) - 1;  // every launch in another order
   note_crashes_in(request.out, session.rank());
   Progress progress(session.rank() == 0 && output_is_terminal(), print, seconds);
   const double start_s = seconds();

@@ -9,9 +9,10 @@
 namespace attune::driver {
 
 struct SweepRequest {
-  std::string config;  ///< Path of the configuration.
-  std::string out;     ///< Run folder.
-  bool resume = false;
+  std::string config;               ///< Path of the configuration.
+  std::string out;                  ///< Run folder.
+  bool resume = false;              ///< Go on with what the last launch left.
+  bool append = false;              ///< Measure everything once more, as another launch.
   Json overrides = Json::object();  ///< Keys of the configuration that the command line replaces.
 };
 

@@ -35,16 +35,15 @@ tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::s
   return record;
 }
 
-/// Of a job's time at least this share is for measuring, however long validation took: a table of hasty times is worse
-/// than a sweep that takes longer.
-constexpr double least_measuring = 0.6;
-
 double wall_s() { return static_cast<double>(now_ns()) * 1e-9; }
 
 /// Validation and rewriting cost grows with the size, and so does one call.
 double weight_of(const Problem& problem, std::size_t plans) {
   return static_cast<double>(plans) * (0.2 + static_cast<double>(problem.bytes()) / (8 << 20));
 }
+
+/// No less than what validating and warming up a cell takes on any machine.
+double most_setup_s(const Problem& problem) { return 0.05 + 0.5e-6 * static_cast<double>(problem.bytes()); }
 }  // namespace
 
 std::string describe(const Problem& problem) {
@@ -173,11 +172,15 @@ void SweepLeader::run_jobs() {
   for (const Job& job : list) {
     const double left_s = options_.budget_s - (wall_s() - start_s);
     if (options_.budget_s > 0 && left_s <= 0) return used_up();
-    double cells_s = 0;
-    for (const auto& problem : job.problems)
-      cells_s += config_.cell_seconds * static_cast<double>(plans_of(config_, problem, cores_).size());
+    double cells_s = 0, setup_s = 0;
+    for (const auto& problem : job.problems) {
+      const auto plans = static_cast<double>(plans_of(config_, problem, cores_).size());
+      cells_s += config_.cell_seconds * plans;
+      setup_s += most_setup_s(problem) * plans;
+    }
     const double share_s = left_s * job.weight / (total_ - done_);
-    const bool short_of_time = options_.budget_s > 0 && share_s < cells_s;
+    const bool short_of_time = options_.budget_s > 0 && share_s < cells_s + setup_s;
+    runner_.count_setup(short_of_time);
     const bool complete = run_job(job, short_of_time ? share_s : cells_s);
     done_ += job.weight;
     if (complete || !short_of_time)
@@ -202,19 +205,15 @@ bool SweepLeader::run_job(const Job& job, double budget_s) {
     record_unsupported(problem);
     if (!runnable(problem).empty()) task.problems.push_back(problem);
   }
-  for (const auto& problem : task.problems)
-    for (const Plan& plan : runnable(problem)) runner_.prepare(problem, plan);
   task.plans = [this](const Problem& problem) { return runnable(problem); };
   tuner::SearchOptions options;
   const bool racing = config_.search == Search::racing;
   options.kind = racing ? tuner::SearchKind::racing : tuner::SearchKind::exhaustive;
-  options.race.precision = config_.precision;
   options.decision.numerics = config_.numerics;
   options.decision.filter = {config_.mode, config_.cache};
-  const double left_s = budget_s - (wall_s() - job_start_s_);  // of this job's share, after validation
   tuner::Session session(runner_,
                          {.launch = options_.launch,
-                          .budget_s = std::max(left_s, least_measuring * budget_s),
+                          .budget_s = budget_s,
                           .precision = config_.precision,
                           .mode = config_.mode,
                           .cache = config_.cache},

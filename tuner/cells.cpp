@@ -7,6 +7,7 @@
 namespace attune::tuner {
 namespace {
 
+constexpr double noisy_share = 0.2;            ///< Of the calls of a cell that were rejected: above, it is noisy.
 constexpr std::size_t launches_for_pairs = 8;  ///< The fewest that have an interval at 99 %.
 
 /// The last block of each launch decides whether the cell converged.
@@ -19,6 +20,7 @@ struct LastBlock {
 struct Growing {
   Cell cell;
   std::map<int, LastBlock> last;  ///< By launch.
+  int accepted = 0;               ///< Over all stages, as the cell's `rejected`.
 };
 
 struct GrowingSize {
@@ -45,7 +47,8 @@ void add_record(Growing& growing, const Record& record, int launch, int problem)
   Cell& cell = growing.cell;
   add_status(cell, record);
   cell.rejected += record.rejected;
-  cell.noisy = cell.noisy || record.noisy;
+  cell.noisy = cell.noisy || (record.noisy && record.rejected == 0);  // who says so without counting is believed
+  growing.accepted += static_cast<int>(record.samples_us.size());
   cell.oversubscribed = cell.oversubscribed || record.oversubscribed;
   if (record.samples_us.empty()) return;
   if (record.stage == Stage::confirm && !cell.fresh) {
@@ -64,6 +67,8 @@ SizeCells finished(GrowingSize& size) {
   SizeCells cells{size.problems.front(), {}};
   for (auto& [plan, growing] : size.plans) {
     growing.cell.launches = static_cast<int>(growing.last.size());
+    const double timed = growing.cell.rejected + growing.accepted;
+    growing.cell.noisy = growing.cell.noisy || growing.cell.rejected > noisy_share * timed;
     for (const auto& [launch, last] : growing.last) growing.cell.converged = growing.cell.converged && last.converged;
     cells.cells.push_back(std::move(growing.cell));
   }

@@ -32,7 +32,7 @@ struct Cell {
   int launches = 0;
   int rejected = 0;
   bool converged = true;  ///< The last block of every launch said so.
-  bool noisy = false;
+  bool noisy = false;     ///< More than a fifth of the calls were rejected.
   bool oversubscribed = false;
 
   [[nodiscard]] bool usable() const { return status == CellStatus::ok && !samples_us.empty(); }

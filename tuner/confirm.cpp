@@ -92,13 +92,18 @@ class Confirmation {
   }
 
  private:
+  /// Long calls say as much one by one, and more rounds of them fit.
+  int calls_of(const Finalists& one) const {
+    constexpr double long_call_s = 0.02;
+    return session_.expected_call_s(one.problem) > long_call_s ? 1 : options_.race.calls;
+  }
+
   /// The rounds that every problem can have; where that is less than an interval needs, the most doubtful get what they
   /// need.
   int affordable_rounds() {
     constexpr int fewest = 8;
     double round_s = 0;
-    for (const Finalists& one : finalists_)
-      round_s += session_.expected_s(one.problem, static_cast<std::int64_t>(one.plans.size()) * options_.race.calls);
+    for (const Finalists& one : finalists_) round_s += session_.expected_s(one.problem, one.plans, calls_of(one));
     const double most = round_s > 0 ? session_.left_s(1) / round_s : options_.confirm_rounds;
     return static_cast<int>(
         std::clamp(most, static_cast<double>(fewest), static_cast<double>(std::max(fewest, options_.confirm_rounds))));
@@ -106,10 +111,9 @@ class Confirmation {
 
   bool measure(Finalists& one, int rounds) {
     rounds = std::min(rounds, most_rounds - one.rounds);
-    const auto calls = static_cast<std::int64_t>(one.plans.size()) * options_.race.calls;
-    if (rounds <= 0 || !session_.fits(one.problem, calls * rounds, 1)) return false;
-    for (int round = 0; round < rounds; ++round)
-      session_.round(one.problem, one.plans, options_.race.calls, Stage::confirm);
+    const int calls = calls_of(one);
+    if (rounds <= 0 || !session_.fits(one.problem, one.plans, std::int64_t{rounds} * calls, 1)) return false;
+    for (int round = 0; round < rounds; ++round) session_.round(one.problem, one.plans, calls, Stage::confirm);
     one.rounds += rounds;
     return true;
   }

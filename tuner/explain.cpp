@@ -32,11 +32,13 @@ std::string line_of(const Decision& decision, const Plan& ruled) {
   if (candidate == nullptr) return text + "not measured with this plan\n";
   text += number(candidate->time.median_us) + " us" + interval(candidate->time.ci_us);
   if (decision.vendor_us && ruled.variant != "vendor") text += ", vendor " + number(*decision.vendor_us) + " us";
+  const Comparison& rival = decision.to_runner_up;
   if (ruled != decision.chosen)
-    text += ", within the tie of " + to_string(decision.chosen) + " (" + decision.why + ")";
+    text += ", within the tie of " + to_string(decision.chosen) + " (" + decision.why + "), " +
+            number(1 + candidate->loss) + " x the time of the fastest";
   else if (decision.runner_up)
-    text += ", " + number(decision.to_runner_up.ratio) + interval(decision.to_runner_up.ci) + " x the time of " +
-            to_string(*decision.runner_up) + ", " + count(decision.to_runner_up.pairs, "pair") + ": " + decision.why;
+    text += ", " + number(rival.ratio) + interval(rival.ci) + " x the time of " + to_string(*decision.runner_up) +
+            ", " + count(rival.pairs, "pair") + ": " + decision.why;
   else
     text += ": the only plan";
   return text + "; " + count(candidate->time.samples, "sample") + ", " + std::to_string(candidate->time.launches) +

@@ -37,10 +37,7 @@ Race::Race(Problem problem, std::vector<Plan> candidates, RaceOptions options)
 
 int Race::next_rounds() const { return rung_ == 0 ? options_.first_rounds : rounds_; }
 
-std::int64_t Race::next_calls() const {
-  const auto alive = std::ranges::count_if(entries_, &Entry::alive);
-  return static_cast<std::int64_t>(alive) * next_rounds() * options_.calls;
-}
+std::int64_t Race::next_calls() const { return std::int64_t{next_rounds()} * options_.calls; }
 
 std::vector<Plan> Race::survivors() const {
   std::vector<const Entry*> alive;
@@ -59,8 +56,9 @@ void Race::note(Entry& entry, const Measured& measured) {
 }
 
 void Race::step(Session& session) {
-  const int rounds = next_rounds();
-  for (int round = 0; round < rounds; ++round) {
+  const int wanted = next_rounds();
+  int rounds = 0;
+  for (; rounds < wanted && (rounds == 0 || session.left_s(1) > 0); ++rounds) {
     std::vector<Plan> plans;
     std::vector<Entry*> running;
     for (Entry& entry : entries_)
@@ -81,7 +79,8 @@ bool Race::settled(const Session& session) const {
   const auto alive = std::ranges::count_if(entries_, &Entry::alive);
   if (alive == 0 || (options_.eliminate && (alive == 1 || tied()))) return true;
   return !options_.eliminate && std::ranges::all_of(entries_, [&](const Entry& entry) {
-    return !entry.alive || session.relative_half_width(problem_, entry.plan, Stage::search) <= options_.precision;
+    return !entry.alive ||
+           session.relative_half_width(problem_, entry.plan, Stage::search) <= session.options().precision;
   });
 }
 

@@ -10,21 +10,18 @@ namespace attune::tuner {
 
 struct RaceOptions {
   bool eliminate = true;
-  int calls = 3;            ///< Timed calls of a plan in a round.
-  int first_rounds = 3;     ///< Rung 0; every later rung doubles the rounds so far.
-  int rungs = 6;            ///< Rungs 0…5: at most 96 rounds.
-  double hopeless = 1.5;    ///< After rung 0: out if slower than this many times the best.
-  double alpha = 0.05;      ///< Chance that any candidate is dropped wrongly, over all of them and all rungs.
-  double tie = 0.02;        ///< Stop when all that are left are this near to each other, surely.
-  double precision = 0.03;  ///< Without elimination: stop when every cell has converged.
+  int calls = 3;          ///< Timed calls of a plan in a round.
+  int first_rounds = 3;   ///< Rung 0; every later rung doubles the rounds so far.
+  int rungs = 6;          ///< Rungs 0…5: at most 96 rounds.
+  double hopeless = 1.5;  ///< After rung 0: out if slower than this many times the best.
+  double alpha = 0.05;    ///< Chance that any candidate is dropped wrongly, over all of them and all rungs.
+  double tie = 0.02;      ///< Stop when all that are left are this near to each other, surely.
 
-  /// No elimination: every plan from 36 to 576 calls, until its interval is within 1 %.
+  /// No elimination: every plan from 9 to 576 calls, until its interval is within the session's precision.
   [[nodiscard]] static constexpr RaceOptions everything() {
     RaceOptions options;
     options.eliminate = false;
-    options.first_rounds = 12;
-    options.rungs = 5;
-    options.precision = 0.01;
+    options.rungs = 7;
     return options;
   }
 };
@@ -36,9 +33,9 @@ class Race {
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] int rung() const { return rung_; }
-  /// Timed calls of the next rung: what it will cost.
+  /// Timed calls of each survivor in the next rung.
   [[nodiscard]] std::int64_t next_calls() const;
-  /// Runs the next rung and drops what it shows to be slower.
+  /// Runs the next rung (a part of it where the budget ends) and drops what it shows to be slower.
   void step(Session& session);
   /// Plans that are still in, fastest first. Before the first rung: all.
   [[nodiscard]] std::vector<Plan> survivors() const;

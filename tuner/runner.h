@@ -15,6 +15,7 @@ struct Measured {
   CellStatus status = CellStatus::ok;
   std::vector<double> samples_us{};  ///< Accepted calls, in order; may be fewer than asked for.
   int rejected = 0;
+  double setup_s = 0;  ///< Of the round's time: what this plan cost because it was new here (validation, first calls).
   bool noisy = false;
   bool oversubscribed = false;
   std::string reason{};

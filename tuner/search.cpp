@@ -9,11 +9,15 @@
 namespace attune::tuner {
 namespace {
 
-constexpr double first_rung_share = 0.85;
+constexpr double whole_share = 0.50;
+constexpr double cover_share = 0.65;
 constexpr double coarse_share = 0.40;
 constexpr double sizes_share = 0.55;
 constexpr double crossovers_share = 0.70;
 constexpr int most_bisections = 8;
+constexpr std::size_t all_plans = 1000;
+constexpr double one_race = 0.5;      ///< Of the time for them, what one race with all plans may take at most.
+constexpr std::size_t few_plans = 2;  ///< That a size takes over from each neighbour when time is short.
 
 bool contains(const std::vector<Plan>& plans, const Plan& plan) {
   return std::ranges::find(plans, plan) != plans.end();
@@ -53,18 +57,19 @@ class Search {
       for (const std::size_t i : middle_out(task.problems.size()))
         start(task, task.problems[i], task.plans(task.problems[i]));
     advance(1, options_.race.rungs);
+    if (session_.samples() == 0 && !races_.empty()) races_.front().race.step(session_);  // the least that says anything
   }
 
   [[nodiscard]] bool complete() const {
-    return confirmed_ && std::ranges::all_of(races_, [](const Entry& entry) { return entry.race.finished(); });
+    return confirmed_ && !skipped_ &&
+           std::ranges::all_of(races_, [](const Entry& entry) { return entry.race.finished(); });
   }
 
   void racing() {
-    for (const Task& task : tasks_) {
-      const std::vector<Problem> coarse = coarse_of(task);
-      for (const std::size_t i : middle_out(coarse.size())) start(task, coarse[i], task.plans(coarse[i]));
-    }
-    advance(first_rung_share, 1);
+    for (const Task& task : tasks_) race_wholly(task, coarse_of(task));
+    for (const Task& task : tasks_) race_sparsely(task, coarse_of(task));
+    if (races_.empty()) race_least();
+    races_.sort([](const Entry& a, const Entry& b) { return a.race.problem().bytes() < b.race.problem().bytes(); });
     advance(coarse_share, options_.race.rungs);
     for (const Task& task : tasks_) start_between(task);
     advance(sizes_share, options_.race.rungs);
@@ -94,14 +99,82 @@ class Search {
 
   /// A size that is expected not to fit, but was never measured, gets one call of the vendor: large sizes are often far
   /// cheaper than in proportion to the nearest known one.
-  bool fits(const Race& race, double share) {
+  bool fits(const Race& race, double share, double part = 1) {
     const Problem& problem = race.problem();
-    if (session_.fits(problem, race.next_calls(), share)) return true;
     const std::vector<Plan> plans = race.survivors();
-    if (session_.knows(problem) || plans.empty() || !session_.fits(problem, 1, share)) return false;
+    const auto would_fit = [&] {
+      return session_.expected_s(problem, plans, race.next_calls()) <= part * session_.left_s(share);
+    };
+    const bool blind = session_.options().budget_s > 0 && session_.knows_nothing();
+    if (!blind && would_fit()) return true;
+    if (session_.knows(problem) || plans.empty()) return false;
     const auto vendor = std::ranges::find(plans, "vendor", &Plan::variant);
-    session_.probe(problem, vendor == plans.end() ? plans.front() : *vendor);
-    return session_.fits(problem, race.next_calls(), share);
+    const Plan& probe = vendor == plans.end() ? plans.front() : *vendor;
+    if (!session_.fits(problem, std::span(&probe, 1), 1, share)) return false;
+    session_.probe(problem, probe);
+    return would_fit();
+  }
+
+  /// The first rung with all plans at as many coarse sizes as the time is for, spread from the smallest (which tells
+  /// what things cost) over the middle to both ends, but none that alone would take most of what is left.
+  void race_wholly(const Task& task, const std::vector<Problem>& coarse) {
+    std::vector<std::size_t> order = middle_out(coarse.size());
+    if (!order.empty()) order.insert(order.begin(), 0);
+    for (bool any = true; any;) {
+      any = false;
+      for (const std::size_t i : order) {
+        if (race_of(coarse[i]) != nullptr) continue;
+        Race race(coarse[i], task.plans(coarse[i]), options_.race);
+        if (!fits(race, whole_share, one_race)) continue;
+        race.step(session_);
+        races_.push_back({&task, std::move(race)});
+        any = true;
+      }
+    }
+  }
+
+  /// The coarse sizes that are left race with what is best at the sizes around them, and with the vendor.
+  void race_sparsely(const Task& task, const std::vector<Problem>& coarse) {
+    for (const Problem& problem : coarse) {
+      if (race_of(problem) != nullptr) continue;
+      bool raced = false;
+      for (std::size_t few = few_plans; few > 0 && !raced; --few) {
+        Race race(problem, runnable(task.plans(problem), best_around(task, problem, few)), options_.race);
+        raced = fits(race, cover_share);
+        if (!raced) continue;
+        race.step(session_);
+        races_.push_back({&task, std::move(race)});
+      }
+      skipped_ = skipped_ || !raced;
+    }
+  }
+
+  /// Whatever the budget, one size is measured.
+  void race_least() {
+    for (const Task& task : tasks_) {
+      if (task.problems.empty()) continue;
+      start(task, task.problems.front(), task.plans(task.problems.front()));
+      return races_.back().race.step(session_);
+    }
+  }
+
+  /// The best plans of the nearest smaller and the nearest larger size that have raced.
+  std::vector<Plan> best_around(const Task& task, const Problem& problem, std::size_t few) const {
+    const Race* below = nullptr;
+    const Race* above = nullptr;
+    for (const Entry& entry : races_) {
+      if (entry.task != &task || entry.race.rung() == 0) continue;
+      const Bytes bytes = entry.race.problem().bytes();
+      if (bytes < problem.bytes() && (below == nullptr || bytes > below->problem().bytes())) below = &entry.race;
+      if (bytes > problem.bytes() && (above == nullptr || bytes < above->problem().bytes())) above = &entry.race;
+    }
+    std::vector<Plan> best;
+    for (const Race* race : {below, above}) {
+      if (race == nullptr) continue;
+      const std::vector<Plan> plans = race->survivors();
+      best.insert(best.end(), plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(std::min(few, plans.size())));
+    }
+    return best;
   }
 
   std::vector<Problem> coarse_of(const Task& task) const {
@@ -125,12 +198,8 @@ class Search {
   void start_between(const Task& task) {
     const std::vector<Problem> coarse = coarse_of(task);
     for (const Problem& problem : task.problems) {
-      if (race_of(problem) != nullptr) continue;
-      const auto above = std::ranges::upper_bound(coarse, problem.bytes(), {}, &Problem::bytes);
-      std::vector<Plan> wanted = race_of(*std::prev(above))->survivors();
-      const std::vector<Plan> more = race_of(above == coarse.end() ? coarse.back() : *above)->survivors();
-      wanted.insert(wanted.end(), more.begin(), more.end());
-      start(task, problem, runnable(task.plans(problem), wanted));
+      if (race_of(problem) != nullptr || std::ranges::find(coarse, problem) != coarse.end()) continue;
+      start(task, problem, runnable(task.plans(problem), best_around(task, problem, all_plans)));
     }
   }
 
@@ -172,6 +241,7 @@ class Search {
   Session& session_;
   std::list<Entry> races_;
   bool confirmed_ = true;
+  bool skipped_ = false;  ///< A coarse size had no time at all.
 };
 
 }  // namespace

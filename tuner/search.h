@@ -37,12 +37,14 @@ struct SearchOptions {
 
 /// Measures through `session`, whose records are the result: `tune` (build_table.h) makes rules of them.
 ///
-/// Racing goes breadth-first: each rung of every size before the next rung of any, from the middle sizes outwards, so
-/// that a budget that runs out leaves all sizes equally coarse and none untouched. Of the budget, the first rung of the
-/// coarse sizes may take 85 %; given sizes get 55 % in all (the coarse ones 40 %), crossovers 15 %, fresh measuring the
-/// rest and what the others left. Nothing is started that would end behind the budget's end. Without a budget each part
-/// ends by its own rule. Measuring ends before the budget does only when every interval is a quarter of the precision
-/// asked for.
+/// Racing first covers the coarse sizes, the vendor at each: with all plans where that fits (half of the budget may go
+/// there), else with the best plans of the sizes around (up to 65 % in all). Only then it goes on, breadth-first, each
+/// rung of every size before the next rung of any: coarse sizes until 40 % of the budget, those between until 55 %,
+/// crossovers until 70 %, fresh measuring the rest and what the others left. Nothing is started that would end behind
+/// the budget's end; what a plan costs because it is new at a size is counted. Without a budget each part ends by its
+/// own rule. Measuring ends before the budget does only when every interval is a quarter of the precision asked for.
+///
+/// Exhaustive measures every plan until its interval is within the session's precision.
 ///
 /// True when every race ended by its own rule and what was measured afresh converged; false when the budget cut them
 /// short.

@@ -28,9 +28,7 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
   const double start = runner_.now_s();
   last_ = runner_.round(problem, plans, calls);
   if (last_.size() != plans.size()) throw Error(Status::internal, "a runner answered for another number of plans");
-  Pace& pace = pace_[problem];
-  pace.seconds += runner_.now_s() - start;
-  pace.calls += static_cast<std::int64_t>(plans.size()) * calls;
+  note_time(problem, plans, calls, runner_.now_s() - start);
   const int block = rounds_[problem]++;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const Measured& measured = last_[i];
@@ -59,10 +57,8 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
 
 void Session::probe(const Problem& problem, const Plan& plan) {
   const double start = runner_.now_s();
-  (void)runner_.round(problem, std::span(&plan, 1), 1);
-  Pace& pace = pace_[problem];
-  pace.seconds += runner_.now_s() - start;
-  ++pace.calls;
+  last_ = runner_.round(problem, std::span(&plan, 1), 1);
+  note_time(problem, std::span(&plan, 1), 1, runner_.now_s() - start);
 }
 
 std::vector<Record> Session::records_of(std::span<const Problem> problems) const {
@@ -89,26 +85,63 @@ double Session::relative_half_width(const Problem& problem, const Plan& plan, St
   return estimate_median(cell->second.us, options_.confidence).relative_half_width();
 }
 
-double Session::expected_s(const Problem& problem, std::int64_t calls) const {
-  const auto amount = static_cast<double>(calls);
-  const auto own = pace_.find(problem);
-  if (own != pace_.end())
-    return amount * own->second.seconds / static_cast<double>(std::max<std::int64_t>(own->second.calls, 1));
-  // Another kind of problem counts as far away, but is better than no idea.
-  constexpr double another_kind = 1e3;
-  double nearest = std::numeric_limits<double>::infinity();
-  double seconds = 0;
-  for (const auto& [known, pace] : pace_) {
-    if (pace.calls == 0) continue;
-    const double ratio = static_cast<double>(std::max<Bytes>(problem.bytes(), 1)) /
-                         static_cast<double>(std::max<Bytes>(known.bytes(), 1));
-    const double distance = std::abs(std::log(ratio)) + (same_kind(known, problem) ? 0 : another_kind);
-    if (distance >= nearest) continue;
-    nearest = distance;
-    // Time grows with size in proportion at most, and may not shrink at all.
-    seconds = pace.seconds / static_cast<double>(pace.calls) * std::max(1.0, ratio);
+void Session::note_time(const Problem& problem, std::span<const Plan> plans, int calls, double seconds) {
+  Seen& seen = pace_[problem];
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const double setup_s = std::min(last_[i].setup_s, seconds);
+    seconds -= setup_s;
+    seen.setups_s += setup_s;
+    seen.plans.insert(plans[i]);
   }
-  return amount * seconds;
+  seen.calls_s += seconds;
+  seen.calls += static_cast<std::int64_t>(plans.size()) * calls;
+}
+
+Session::Pace Session::Seen::pace() const {
+  return {calls_s / static_cast<double>(std::max<std::int64_t>(calls, 1)),
+          setups_s / static_cast<double>(std::max<std::size_t>(plans.size(), 1))};
+}
+
+/// By the two nearest smaller sizes: their growth and a little more, in proportion to the bytes at most and never
+/// shrinking; no more than what a larger size takes.
+Session::Pace Session::trend(const std::vector<Known>& known, Bytes bytes) {
+  constexpr double caution = 0.25;
+  const auto above = std::ranges::upper_bound(known, bytes, {}, &Known::first);
+  if (above == known.begin()) return above->second;
+  const Known& near = *std::prev(above);
+  const auto ratio_of = [](Bytes more, Bytes less) {
+    return static_cast<double>(std::max<Bytes>(more, 1)) / static_cast<double>(std::max<Bytes>(less, 1));
+  };
+  const double far = ratio_of(bytes, near.first);
+  const auto grown = [&](double Pace::*part) {
+    double power = 1;
+    if (std::prev(above) != known.begin()) {
+      const Known& before = *std::prev(above, 2);
+      const double growth = std::max(near.second.*part, 1e-9) / std::max(before.second.*part, 1e-9);
+      power = std::clamp(std::log(growth) / std::max(std::log(ratio_of(near.first, before.first)), 1e-9) + caution, 0.0,
+                         1.0);
+    }
+    const double seconds = near.second.*part * std::pow(far, power);
+    return above == known.end() ? seconds : std::min(seconds, std::max(above->second.*part, near.second.*part));
+  };
+  return {grown(&Pace::call_s), grown(&Pace::setup_s)};
+}
+
+Session::Pace Session::pace_of(const Problem& problem) const {
+  if (const auto own = pace_.find(problem); own != pace_.end()) return own->second.pace();
+  std::map<Bytes, Pace> alike, other;
+  for (const auto& [known, seen] : pace_) (same_kind(known, problem) ? alike : other)[known.bytes()] = seen.pace();
+  const auto& known = alike.empty() ? other : alike;
+  return known.empty() ? Pace{} : trend({known.begin(), known.end()}, problem.bytes());
+}
+
+double Session::expected_s(const Problem& problem, std::span<const Plan> plans, std::int64_t calls) const {
+  const Pace pace = pace_of(problem);
+  const auto own = pace_.find(problem);
+  const auto fresh = std::ranges::count_if(
+      plans, [&](const Plan& plan) { return own == pace_.end() || !own->second.plans.contains(plan); });
+  return static_cast<double>(fresh) * pace.setup_s +
+         static_cast<double>(static_cast<std::int64_t>(plans.size()) * calls) * pace.call_s;
 }
 
 double Session::left_s(double share) {

@@ -2,6 +2,7 @@
 /// One launch of measuring: runs rounds, keeps and hands out their records, and knows how long things take.
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -38,15 +39,19 @@ class Session {
 
   [[nodiscard]] const SessionOptions& options() const { return options_; }
   [[nodiscard]] double elapsed_s() { return runner_.now_s() - start_s_; }
-  /// Seconds that `calls` calls on this problem are expected to take: by its own rounds, else by those of the nearest
-  /// size (of its kind, else of any) in proportion to the bytes, else 0.
-  [[nodiscard]] double expected_s(const Problem& problem, std::int64_t calls) const;
+  /// Seconds that rounds of these plans with `calls` calls of each in all are expected to take: by the problem's own
+  /// rounds, else by the trend of the nearest smaller sizes (in proportion to the bytes at most), else by another kind
+  /// of problem, else 0. Plans that are new here cost their setup.
+  [[nodiscard]] double expected_s(const Problem& problem, std::span<const Plan> plans, std::int64_t calls) const;
+  /// Seconds of one call, like `expected_s`.
+  [[nodiscard]] double expected_call_s(const Problem& problem) const { return pace_of(problem).call_s; }
+  [[nodiscard]] bool knows_nothing() const { return pace_.empty(); }
   /// Has this very problem been measured?
   [[nodiscard]] bool knows(const Problem& problem) const { return pace_.contains(problem); }
   /// Seconds until this share of the budget is used; infinite without a budget.
   [[nodiscard]] double left_s(double share);
-  [[nodiscard]] bool fits(const Problem& problem, std::int64_t calls, double share) {
-    return expected_s(problem, calls) <= left_s(share);
+  [[nodiscard]] bool fits(const Problem& problem, std::span<const Plan> plans, std::int64_t calls, double share) {
+    return expected_s(problem, plans, calls) <= left_s(share);
   }
 
   [[nodiscard]] const std::vector<Record>& records() const { return records_; }
@@ -63,10 +68,21 @@ class Session {
   };
   [[nodiscard]] bool converged(Samples& samples) const;
 
+  /// Means of what was seen of a problem.
   struct Pace {
-    double seconds = 0;
-    std::int64_t calls = 0;
+    double call_s = 0;
+    double setup_s = 0;
   };
+  struct Seen {
+    double calls_s = 0, setups_s = 0;
+    std::int64_t calls = 0;
+    std::set<Plan> plans{};
+    [[nodiscard]] Pace pace() const;
+  };
+  using Known = std::pair<Bytes, Pace>;
+  [[nodiscard]] Pace pace_of(const Problem& problem) const;
+  [[nodiscard]] static Pace trend(const std::vector<Known>& known, Bytes bytes);
+  void note_time(const Problem& problem, std::span<const Plan> plans, int calls, double seconds);
 
   Runner& runner_;
   SessionOptions options_;
@@ -77,7 +93,7 @@ class Session {
   std::int64_t samples_ = 0;
   std::map<Problem, int> rounds_{};
   std::map<std::tuple<Problem, Plan, Stage>, Samples> cells_{};
-  std::map<Problem, Pace> pace_{};
+  std::map<Problem, Seen> pace_{};
   std::map<Problem, std::vector<std::size_t>> index_{};  ///< Positions in records_.
 };
 

@@ -36,7 +36,9 @@ Outcome with_search(Machine& machine, SearchKind kind, std::int64_t budget) {
   const std::vector<Plan> plans = competitors(machine);
   const Task task{tuned_sizes(machine),
                   [&](const Problem& problem) { return plausible(problem, plans, cost_of_variant); }};
-  Session session(machine, {.launch = "lab", .budget_s = static_cast<double>(budget)}, {});
+  // Measuring everything means measuring it well: to 1 %.
+  const double precision = kind == SearchKind::exhaustive ? 0.01 : SessionOptions{}.precision;
+  Session session(machine, {.launch = "lab", .budget_s = static_cast<double>(budget), .precision = precision}, {});
   SearchOptions options{.kind = kind};
   options.decision.numerics = allowed;
   search(std::span(&task, 1), facts_of_variant, options, session);

@@ -1,6 +1,7 @@
 """attune sweep as people start it: a run folder, one line for each fault, killed ranks and --resume."""
 
 import csv
+import fcntl
 import json
 import os
 import shlex
@@ -70,6 +71,49 @@ class Sweeps(unittest.TestCase):
             rows = list(csv.DictReader(file))
         self.assertEqual({row["ranks"] for row in rows}, {"1", "2"})
         self.assertEqual({row["dtype"] for row in rows}, {"i32", "f64"})
+
+
+class Launches(unittest.TestCase):
+    def test_appended_launches_replicate_each_other(self):
+        out = fresh("launches")
+        config = write_config("launches.json", **{**SMALL, "sizes": ["4K"], "search": "racing", "budget": "2s"})
+        for _ in range(3):
+            result = sweep(2, "--config", config, "--out", out, "--append")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+        names = [launch["id"] for launch in manifest["launches"]]
+        self.assertEqual(len(set(names)), 3)
+        records = [json.loads(line) for line in (out / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual({record["launch"] for record in records}, set(names))
+        explained = subprocess.run([ATTUNE, "tune", str(out), "--explain"], capture_output=True, text=True, check=True)
+        self.assertIn("3 launches", explained.stdout)
+        table = json.loads((out / "table.json").read_text(encoding="utf-8"))
+        self.assertEqual({rule["launches"] for rule in table["tables"][0]["rules"]}, {3})
+
+    def test_one_sweep_at_a_time_writes_into_a_folder(self):
+        out = fresh("locked")
+        out.mkdir()
+        folder = os.open(out, os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        result = sweep(2, "--config", write_config("small.json", **SMALL), "--out", out, "--append")
+        os.close(folder)
+        self.assertEqual(result.returncode, 6, result.stdout + result.stderr)
+        self.assertEqual(len(errors_of(result)), 1, result.stdout + result.stderr)
+        self.assertIn("another sweep is writing", errors_of(result)[0])
+
+    def test_a_budget_that_is_short_covers_the_sizes_and_is_kept(self):
+        out = fresh("budget")
+        keys = {"sizes": [{"from": "8", "to": "64K", "factor": 2}], "search": "racing", "blocks": [1]}
+        config = write_config("budget.json", **keys, budget="12s")
+        start = time.monotonic()
+        result = sweep(2, "--config", config, "--out", out)
+        took = time.monotonic() - start
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertLess(took, 12 * 1.05 + 4, "and the start of the ranks")
+        with open(out / "summary.csv", encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+        vendor = {int(row["bytes"]) for row in rows if row["variant"] == "vendor"}
+        self.assertLessEqual({8, 32, 128, 512, 2048, 8192, 32768}, vendor, result.stdout)
 
 
 class Faults(unittest.TestCase):

@@ -61,6 +61,13 @@ TEST_F(Folder, IsNotOverwritten) {
   (void)resumable();
   EXPECT_THROW((void)RunFolder::create(path_), Error);
 }
+TEST_F(Folder, IsWrittenByOneSweepAtATime) {
+  {
+    const RunFolder folder = resumable();
+    EXPECT_THROW((void)RunFolder::reopen(path_), Error);
+  }
+  EXPECT_NO_THROW((void)RunFolder::reopen(path_)) << "the other has ended";
+}
 TEST_F(Folder, ThatHoldsNoRunIsNotResumed) { EXPECT_THROW((void)RunFolder::reopen(path_), Error); }
 
 TEST_F(Folder, AKillFromOutsideIsForgivenOnceAndThenBlamed) {

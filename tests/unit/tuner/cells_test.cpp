@@ -65,6 +65,19 @@ TEST(Gather, TheLastBlockSaysWhetherItConverged) {
   EXPECT_FALSE(cell_of(gather(journal.records, Numerics::rank_order, {}), mesh).converged);
 }
 
+TEST(Gather, OneDisturbedBlockIsNotANoisyCell) {
+  Journalist journal;
+  journal.measure(8, {{mesh, 1}});
+  const auto noisy = [&] { return cell_of(gather(journal.records, Numerics::rank_order, {}), mesh).noisy; };
+  journal.records[0].noisy = true;
+  journal.records[0].rejected = 3;
+  EXPECT_FALSE(noisy()) << "3 of 39 calls";
+  for (Record& record : journal.records) record.rejected = 1;
+  EXPECT_TRUE(noisy()) << "12 of 48 calls";
+  for (Record& record : journal.records) record.rejected = 0;
+  EXPECT_TRUE(noisy()) << "one that says so without counting";
+}
+
 TEST(Gather, WrongOutranksOtherFaults) {
   Journalist journal;
   journal.rounds = 3;

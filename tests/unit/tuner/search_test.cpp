@@ -37,6 +37,7 @@ class Scripted : public Runner {
     for (const Plan& plan : plans) {
       Measured measured;
       if (fails && fails(plan)) measured.status = CellStatus::timed_out;
+      if (setup_s && seen_.emplace(problem, plan).second) clock_s_ += measured.setup_s = setup_s(problem.bytes());
       for (int call = 0; call < calls && measured.status == CellStatus::ok; ++call) {
         measured.samples_us.push_back(time_(plan, problem.bytes()) * std::exp(normal(random_)));
         clock_s_ += measured.samples_us.back() * 1e-6 + overhead_s_;
@@ -48,9 +49,11 @@ class Scripted : public Runner {
   double now_s() override { return 100 + clock_s_; }
 
   std::function<bool(const Plan&)> fails;
+  std::function<double(Bytes)> setup_s;  ///< Of a cell's first round.
   int rounds = 0;
 
  private:
+  std::set<std::pair<Problem, Plan>> seen_;
   Time time_;
   double noise_;
   double overhead_s_;
@@ -87,7 +90,7 @@ TEST(Race, DropsWhatIsSlowerAndKeepsWhatIsNear) {
   });
   Session session(runner, {}, {});
   Race race(testing::problem_of(64), {mesh_of(1), mesh_of(2), mesh_of(3), mesh_of(4)}, {});
-  EXPECT_EQ(race.next_calls(), 4 * 9);
+  EXPECT_EQ(race.next_calls(), 9);
   race.step(session);
   EXPECT_EQ(race.survivors().size(), 3U) << "three times as slow is hopeless";
   while (!race.finished()) race.step(session);
@@ -144,27 +147,53 @@ TEST(Session, RecordsCarryLaunchBlockStageAndConvergence) {
   EXPECT_EQ(session.samples(), 60);
 }
 
-TEST(Session, ExpectsTimesFromTheNearestSize) {
-  Scripted runner([](const Plan&, Bytes bytes) { return static_cast<double>(bytes); });
+TEST(Session, ExpectsTimesFromTheNearestSizes) {
+  Scripted runner([](const Plan&, Bytes bytes) { return static_cast<double>(bytes); }, 1e-6);
   Session session(runner, {.budget_s = 1}, {});
-  EXPECT_EQ(session.expected_s(testing::problem_of(64), 10), 0) << "no idea yet";
   const std::vector<Plan> plans{mesh};
+  const auto expected = [&](Bytes bytes) { return session.expected_s(testing::problem_of(bytes), plans, 10); };
+  EXPECT_TRUE(session.knows_nothing());
+  EXPECT_EQ(expected(64), 0) << "no idea yet";
   session.round(testing::problem_of(1000), plans, 10, Stage::search);
-  EXPECT_NEAR(session.expected_s(testing::problem_of(1000), 10), 0.01, 0.001);
-  EXPECT_NEAR(session.expected_s(testing::problem_of(4000), 10), 0.04, 0.004) << "in proportion at most";
-  EXPECT_NEAR(session.expected_s(testing::problem_of(8), 10), 0.01, 0.001) << "smaller may be no faster";
+  EXPECT_NEAR(expected(1000), 0.01, 0.001);
+  EXPECT_NEAR(expected(4000), 0.04, 0.004) << "in proportion at most";
+  EXPECT_NEAR(expected(8), 0.01, 0.001) << "smaller may be no faster";
   Problem other = testing::problem_of(1000);
   other.dtype = DType::f64, other.count = 125;
-  EXPECT_NEAR(session.expected_s(other, 10), 0.01, 0.001) << "another kind is better than no idea";
-  EXPECT_TRUE(session.fits(testing::problem_of(1000), 100, 0.5));
-  EXPECT_FALSE(session.fits(testing::problem_of(1000), 600, 0.5));
+  EXPECT_NEAR(session.expected_s(other, plans, 10), 0.01, 0.001) << "another kind is better than no idea";
+  EXPECT_TRUE(session.fits(testing::problem_of(1000), plans, 100, 0.5));
+  EXPECT_FALSE(session.fits(testing::problem_of(1000), plans, 600, 0.5));
+  session.round(testing::problem_of(4000), plans, 10, Stage::search);
+  EXPECT_NEAR(expected(16000), 0.16, 0.001) << "growth goes on";
+}
+
+TEST(Session, WhatGrewSlowlyIsExpectedToGrowSlowly) {
+  Scripted runner([](const Plan&, Bytes) { return 1000.0; }, 1e-6);
+  Session session(runner, {.budget_s = 1}, {});
+  const std::vector<Plan> plans{mesh};
+  for (const Bytes bytes : {1000, 4000}) session.round(testing::problem_of(bytes), plans, 10, Stage::search);
+  EXPECT_LT(session.expected_s(testing::problem_of(16000), plans, 10), 0.02);
+  EXPECT_GE(session.expected_s(testing::problem_of(16000), plans, 10), 0.01);
+}
+
+/// What a plan costs because it is new is counted once, and not taken for the cost of its calls.
+TEST(Session, TellsSetupFromCalls) {
+  Scripted runner([](const Plan&, Bytes) { return 1000.0; }, 1e-6);
+  runner.setup_s = [](Bytes) { return 0.5; };
+  Session session(runner, {.budget_s = 10}, {});
+  const std::vector<Plan> one{mesh}, both{mesh, two_shot};
+  session.probe(testing::problem_of(64), mesh);
+  session.round(testing::problem_of(64), one, 10, Stage::search);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(64), one, 10), 0.01, 0.001);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(64), both, 10), 0.52, 0.001);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(128), one, 10), 2 * 0.51, 0.001);
 }
 
 TEST(Session, AProbeTeachesTimesAndLeavesNoRecord) {
   Scripted runner([](const Plan&, Bytes) { return 1000.0; }, 0.001);
   Session session(runner, {}, {});
   session.probe(testing::problem_of(64), vendor);
-  EXPECT_NEAR(session.expected_s(testing::problem_of(64), 10), 0.01, 0.001);
+  EXPECT_NEAR(session.expected_s(testing::problem_of(64), std::vector<Plan>{vendor}, 10), 0.01, 0.001);
   EXPECT_TRUE(session.knows(testing::problem_of(64)));
   EXPECT_TRUE(session.records().empty());
 }
@@ -212,14 +241,19 @@ TEST(Search, WinnerRunnerUpAndVendorAreMeasuredAfreshEverywhere) {
   }
 }
 
-TEST(Search, ExhaustiveMeasuresEveryCellUntilItConverges) {
-  Scripted runner(crossing, 0.02);
-  Session session(runner, {.launch = "L"}, {});
-  const Task task = task_of({vendor, mesh, mesh_of(8), two_shot}, 64, 4096);
-  search(std::span(&task, 1), testing::facts, {.kind = SearchKind::exhaustive}, session);
-  for (const Problem& problem : task.problems)
-    for (const Plan& plan : task.plans(problem))
-      EXPECT_LE(session.relative_half_width(problem, plan, Stage::search), 0.01);
+TEST(Search, ExhaustiveMeasuresEveryCellUntilItIsAsPreciseAsAskedFor) {
+  std::vector<std::int64_t> samples;
+  for (const double precision : {0.03, 0.01}) {
+    Scripted runner(crossing, 0.05);
+    Session session(runner, {.launch = "L", .precision = precision}, {});
+    const Task task = task_of({vendor, mesh, mesh_of(8), two_shot}, 64, 4096);
+    EXPECT_TRUE(search(std::span(&task, 1), testing::facts, {.kind = SearchKind::exhaustive}, session));
+    for (const Problem& problem : task.problems)
+      for (const Plan& plan : task.plans(problem))
+        EXPECT_LE(session.relative_half_width(problem, plan, Stage::search), precision);
+    samples.push_back(session.samples());
+  }
+  EXPECT_GT(samples[1], 2 * samples[0]) << "not more precise than asked for";
 }
 
 /// Whatever the budget, measuring ends with it: never much later, and not much earlier while there is noise to fight.
@@ -235,6 +269,42 @@ TEST(Search, ABudgetIsKept) {
         EXPECT_GE(session.elapsed_s(), 0.95 * budget_s) << budget_s;
       }
     }
+}
+
+/// Where a new cell costs as much as validating it does, in proportion to its size, a short budget still covers all
+/// sizes that it can pay for with the vendor and what may beat it, is kept, and leaves time to measure winners afresh.
+TEST(Search, AShortBudgetCoversTheCoarseSizesBeforeItRefines) {
+  for (const double budget_s : {2.0, 4.0, 16.0}) {
+    Scripted runner(crossing, 0.05, 2e-6);
+    runner.setup_s = [](Bytes bytes) { return 1e-3 + 5e-8 * static_cast<double>(bytes); };
+    Session session(runner, {.launch = "L", .budget_s = budget_s}, {});
+    const Task task = task_of({vendor, mesh, two_shot, mesh_of(2), mesh_of(3), mesh_of(4)}, 64, 1 << 22);
+    search(std::span(&task, 1), testing::facts, {}, session);
+    EXPECT_LE(session.elapsed_s(), 1.05 * budget_s);
+    EXPECT_GE(session.elapsed_s(), 0.9 * budget_s);
+    std::map<Bytes, std::set<Plan>> raced, fresh;
+    for (const Record& record : session.records())
+      (record.stage == Stage::confirm ? fresh : raced)[record.problem.bytes()].insert(record.plan);
+    for (Bytes bytes = 64; bytes <= 1 << 22; bytes *= 4) {
+      EXPECT_TRUE(raced[bytes].contains(vendor)) << budget_s << " " << bytes;
+      EXPECT_GE(raced[bytes].size(), 2U) << budget_s << " " << bytes;
+      EXPECT_TRUE(fresh[bytes].contains(vendor)) << budget_s << " " << bytes;
+    }
+    const auto tuned = tune(session.records(), testing::facts, {}, nullptr);
+    EXPECT_EQ(tuned.at(0).rules.front().rule.plan, mesh);
+    EXPECT_EQ(tuned.at(0).rules.back().rule.plan, two_shot);
+  }
+}
+
+/// A job of two hours on sizes up to 256 MiB, of a machine where validation dominates.
+TEST(Search, ALongBudgetIsKeptToo) {
+  Scripted runner(crossing, 0.1, 1e-3);
+  runner.setup_s = [](Bytes bytes) { return 1e-3 + 4e-8 * static_cast<double>(bytes); };
+  Session session(runner, {.launch = "L", .budget_s = 600}, {});
+  const Task task = task_of({vendor, mesh, two_shot, mesh_of(2), mesh_of(4)}, 8, 1 << 28);
+  search(std::span(&task, 1), testing::facts, {}, session);
+  EXPECT_LE(session.elapsed_s(), 1.05 * 600);
+  EXPECT_GE(session.elapsed_s(), 0.95 * 600);
 }
 
 /// A budget that is far too small still covers the sizes from one end to the other.
