@@ -67,8 +67,8 @@ class Search {
 
   void racing() {
     for (const Task& task : tasks_) race_wholly(task, coarse_of(task));
+    if (session_.samples() == 0) race_least();
     for (const Task& task : tasks_) race_sparsely(task, coarse_of(task));
-    if (races_.empty()) race_least();
     races_.sort([](const Entry& a, const Entry& b) { return a.race.problem().bytes() < b.race.problem().bytes(); });
     advance(coarse_share, options_.race.rungs);
     for (const Task& task : tasks_) start_between(task);
@@ -140,7 +140,7 @@ class Search {
       bool raced = false;
       for (std::size_t few = few_plans; few > 0 && !raced; --few) {
         Race race(problem, runnable(task.plans(problem), best_around(task, problem, few)), options_.race);
-        raced = fits(race, cover_share);
+        raced = !race.survivors().empty() && fits(race, cover_share);
         if (!raced) continue;
         race.step(session_);
         races_.push_back({&task, std::move(race)});

@@ -15,10 +15,13 @@ namespace {
 constexpr int scored_sizes = 100;
 constexpr double judged_share = 0.25;
 
-/// How much is run: what the promises need, or (`--full`) what the published figure shows.
+/// How much is run: what takes seconds and shows whether the promises hold, or (`--full`) what the published figure
+/// shows.
 struct Extent {
-  int seeds = 2;
+  int seeds = 1;
   std::vector<double> shares{judged_share};
+  std::vector<int> blocks{1, 4};
+  int size_factor = 4;
 };
 
 struct Row {
@@ -98,16 +101,17 @@ int promises(const Summaries& all) {
   const Summary& plain = all.at({"plain", judged_share});
   const Summary& everything = all.at({"exhaustive", 1.0});
   int broken = 0;
-  const auto check = [&](bool holds, const char* promise) {
-    std::printf("%s: %s\n", holds ? "holds" : "BROKEN", promise);
+  const auto at_most = [&](double found, double limit, const char* promise) {
+    const bool holds = found <= limit;
+    std::printf("%s: %s (%.2f %%, limit %.2f %%)\n", holds ? "holds" : "BROKEN", promise, 100 * found, 100 * limit);
     broken += holds ? 0 : 1;
   };
-  check(median(racing.regret) <= median(plain.regret) / 2,
-        "at equal samples the median regret is at most half of the plain method's");
-  check(mean(racing.switches) <= 0.01, "at most 1 % of choices leave a default that is faster");
-  check(mean(racing.samples) <= 0.25 * mean(everything.samples), "racing used at most a quarter of the samples");
-  check(median(racing.regret) <= median(everything.regret) + 0.01,
-        "with them its regret is within 1 point of measuring everything");
+  at_most(median(racing.regret), median(plain.regret) / 2,
+          "at equal samples the median regret is at most half of the plain method's");
+  at_most(mean(racing.switches), 0.01, "at most 1 % of choices leave a default that is faster");
+  at_most(mean(racing.samples) / mean(everything.samples), 0.25, "racing used at most a quarter of the samples");
+  at_most(median(racing.regret), median(everything.regret) + 0.01,
+          "with them its regret is within 1 point of measuring everything");
   return broken;
 }
 
@@ -120,14 +124,17 @@ int main(int argc, char** argv) {
   Extent extent;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "--full")
-      extent = {8, {0.02, 0.05, 0.1, 0.25, 0.5}};
+      extent = {8, {0.02, 0.05, 0.1, 0.25, 0.5}, {1, 2, 4, 8}, 2};
     else
       path = argv[i];
   }
   std::vector<Row> rows;
-  for (const Kind& kind : all_kinds())
+  for (Kind kind : all_kinds()) {
+    kind.blocks = extent.blocks;
+    kind.size_factor = extent.size_factor;
     for (int seed = 1; seed <= extent.seeds; ++seed)
       for (Row& row : run_machine(kind, seed, extent.shares)) rows.push_back(std::move(row));
+  }
   for (const Kind& kind : all_kinds()) print(kind.name, summarise(rows, kind.name));
   const Summaries all = summarise(rows, "");
   print("all machines", all);

@@ -12,13 +12,13 @@ namespace {
 constexpr double mode_change = 1.0 / 300;  ///< Chance per sample.
 
 /// Blocks and chunks that a sweep would try.
-std::vector<Plan> plans_of_variants() {
+std::vector<Plan> plans_of_variants(const std::vector<int>& blocks_to_try) {
   std::vector<Plan> plans{Plan{}};
   for (const VariantInfo& info : variant_table) {
     if (info.name == "vendor" || !admits(Numerics::per_hop, info.traits.numerics) ||
         info.traits.family == Family::fused)
       continue;
-    for (const int blocks : {1, 2, 4, 8}) {
+    for (const int blocks : blocks_to_try) {
       if (blocks > info.traits.max_blocks) continue;
       plans.push_back({.variant = std::string(info.name), .blocks = blocks});
       if (info.traits.chunked)
@@ -62,7 +62,8 @@ std::vector<Kind> all_kinds() {
   };
 }
 
-Machine::Machine(Kind kind, std::uint64_t seed) : kind_(std::move(kind)), random_(seed), plans_(plans_of_variants()) {
+Machine::Machine(Kind kind, std::uint64_t seed)
+    : kind_(std::move(kind)), random_(seed), plans_(plans_of_variants(kind_.blocks)) {
   std::uniform_real_distribution<double> angle(0, 6.283185307179586);
   std::uniform_real_distribution<double> chance(0, 1);
   std::normal_distribution<double> level(0, kind_.quirk);

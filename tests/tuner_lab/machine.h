@@ -35,6 +35,9 @@ struct Kind {
   double spikes = 0.002;    ///< …and of samples that take 1.5…4 times as long.
   double modes = 0;         ///< Share of plans that have two modes, changing every few hundred samples…
   double mode_gap = 0.15;   ///< …this far apart.
+
+  std::vector<int> blocks{1, 2, 4, 8};  ///< That its sweep tries.
+  int size_factor = 2;                  ///< From one tuned size to the next.
 };
 
 /// The kinds that the laboratory runs.

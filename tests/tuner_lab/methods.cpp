@@ -27,7 +27,7 @@ std::vector<Plan> competitors(const Machine& machine) {
 
 std::vector<Problem> tuned_sizes(const Machine& machine) {
   std::vector<Problem> problems;
-  for (Bytes bytes = smallest; bytes <= largest; bytes *= 2)
+  for (Bytes bytes = smallest; bytes <= largest; bytes *= machine.kind().size_factor)
     problems.push_back({.dtype = DType::f32, .count = bytes / 4, .ranks = machine.kind().ranks});
   return problems;
 }

@@ -45,7 +45,8 @@ class Verify(ProgramTest):
             rule["variant"] = "naive"
         bad = self.folder / "slow.json"
         bad.write_text(json.dumps(slow))
-        self.fails(7, "verify", "--table", bad, *FEW, "--fail-above", "5%", ranks=2, says="above 5.00 %")
+        large = ["--points", 3, "--from", "2M", "--to", "8M", "--rounds", 16]
+        self.fails(7, "verify", "--table", bad, *large, "--fail-above", "5%", ranks=2, says="above 5.00 %")
         self.succeeds("verify", "--table", self.path, *FEW, "--fail-above", "100000%", ranks=2)
         self.fails(6, "verify", "--fail-above", "much", says="'much'")
         self.fails(6, "verify", "--from", "1M", "--to", "1K", says="--from 1M")

@@ -76,7 +76,7 @@ class Sweeps(unittest.TestCase):
 class Launches(unittest.TestCase):
     def test_appended_launches_replicate_each_other(self):
         out = fresh("launches")
-        config = write_config("launches.json", **{**SMALL, "sizes": ["4K"], "search": "racing", "budget": "2s"})
+        config = write_config("launches.json", **{**SMALL, "sizes": ["4K"], "variants": ["mesh"], "search": "racing", "budget": "2s"})
         for _ in range(3):
             result = sweep(2, "--config", config, "--out", out, "--append")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
