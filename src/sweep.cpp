@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "runtime/cuda_device.h"
@@ -139,17 +138,6 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
   quiet_barrier(session.world());
 }
 
-/// Sizes at which no two plans were compared (the budget ended there) decide nothing; what was wrong stays known.
-std::vector<tuner::Record> compared(const std::vector<tuner::Record>& records) {
-  std::map<Problem, std::set<Plan>> plans;
-  for (const auto& record : records)
-    if (!record.samples_us.empty()) plans[record.problem].insert(record.plan);
-  std::vector<tuner::Record> kept;
-  for (const auto& record : records)
-    if (record.status != CellStatus::ok || plans[record.problem].size() > 1) kept.push_back(record);
-  return kept;
-}
-
 /// table.json: false when nothing could be tuned.
 bool write_table(const Book& book, const SweepConfig& config) {
   tuner::DecisionOptions options;
@@ -157,7 +145,7 @@ bool write_table(const Book& book, const SweepConfig& config) {
   options.filter = {config.mode, config.cache};
   const std::string path = book.folder.file("table.json");
   try {
-    const auto tuned = tuner::tune(compared(book.records), tuner::facts_of_variant, options, nullptr);
+    const auto tuned = tuner::tune(book.records, tuner::facts_of_variant, options, nullptr);
     const std::string journal = read_file(book.folder.file("journal.jsonl"));
     const std::string name = std::filesystem::weakly_canonical(book.folder.path()).filename().string();
     const Source source{.run = name, .journal_sha256 = sha256(journal), .created = utc_now()};

@@ -33,7 +33,7 @@ TunedKey tune_key(const KeyCells& cells, const FactsOf& facts, const DecisionOpt
       tuned.decisions.push_back(std::move(*decision));
     else
       tuned.notes.push_back("nothing is decided at " + std::to_string(size.problem.bytes()) +
-                            " bytes: no eligible plan, or no time of the vendor");
+                            " bytes: no eligible plan, no time of the vendor, or nothing to compare it with");
   }
   if (!tuned.decisions.empty()) tuned.rules = compact(tuned.decisions, previous, options);
   return tuned;

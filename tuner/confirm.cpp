@@ -9,7 +9,8 @@ namespace attune::tuner {
 namespace {
 
 constexpr double enough = 0.25;   ///< Of the precision: narrower intervals change no decision.
-constexpr int most_rounds = 400;  ///< Of one problem: a journal is to be kept.
+constexpr int most_rounds = 200;  ///< Of one problem: a journal is to be kept.
+constexpr int many_rounds = 100;  ///< After so many, each has more calls: more pairs of blocks decide nothing better.
 
 struct Finalists {
   Problem problem;
@@ -95,7 +96,8 @@ class Confirmation {
   /// Long calls say as much one by one, and more rounds of them fit.
   int calls_of(const Finalists& one) const {
     constexpr double long_call_s = 0.02;
-    return session_.expected_call_s(one.problem) > long_call_s ? 1 : options_.race.calls;
+    if (session_.expected_call_s(one.problem) > long_call_s) return 1;
+    return options_.race.calls * (one.rounds >= many_rounds ? 4 : 1);
   }
 
   /// The rounds that every problem can have; where that is less than an interval needs, the most doubtful get what they

@@ -30,6 +30,10 @@ std::vector<Eligible> eligible_of(const SizeCells& size, const Excluded& exclude
   return eligible;
 }
 
+std::ptrdiff_t tried(const SizeCells& size) {
+  return std::ranges::count_if(size.cells, [](const Cell& cell) { return cell.status != CellStatus::unsupported; });
+}
+
 /// Once anything was measured afresh only fresh times decide; the vendor always takes part.
 bool contends(const Cell& cell, bool any_fresh) { return cell.fresh || !any_fresh || cell.plan.variant == vendor_name; }
 
@@ -134,6 +138,7 @@ Excluded::Excluded(const KeyCells& key) {
                            std::string(name_of(cell.status)) + " at " + std::to_string(size.problem.bytes()) +
                            " bytes" + (cell.reason.empty() ? "" : " (" + cell.reason + ")"));
     }
+  for (const SizeCells& size : key.sizes) needs_rivals_ = needs_rivals_ || tried(size) > 1;
   for (const SizeCells& size : key.sizes)
     for (const Cell& cell : size.cells)
       needs_vendor_ = needs_vendor_ || (cell.plan.variant == vendor_name && cell.usable() && !contains(cell.plan));
@@ -154,6 +159,7 @@ std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, 
   for (const Eligible& one : eligible)
     if (one.cell->plan.variant == vendor_name && (field.vendor == nullptr || one.cell->fresh)) field.vendor = &one;
   if (field.vendor == nullptr && excluded.needs_vendor()) return std::nullopt;
+  if (tried(size) < 2 && excluded.needs_rivals()) return std::nullopt;
 
   Decision decision{.problem = size.problem, .bytes = size.problem.bytes()};
   for (const Eligible& one : eligible) decision.candidates.push_back(candidate_of(one, field));

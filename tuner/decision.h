@@ -72,15 +72,19 @@ class Excluded {
   [[nodiscard]] const std::vector<std::string>& reasons() const { return reasons_; }
   /// Was the vendor measured at some size? Then nothing is decided at a size where it was not.
   [[nodiscard]] bool needs_vendor() const { return needs_vendor_; }
+  /// Were plans compared at some size? Then nothing is decided at a size where one plan alone was tried.
+  [[nodiscard]] bool needs_rivals() const { return needs_rivals_; }
 
  private:
   std::set<std::string> variants_;
   std::set<Plan> plans_;
   std::vector<std::string> reasons_;
   bool needs_vendor_ = false;
+  bool needs_rivals_ = false;
 };
 
-/// Nothing if no plan is eligible at this size, or the vendor is missing here and was measured elsewhere.
+/// Nothing if no plan is eligible at this size, or the vendor is missing here and was measured elsewhere, or one plan
+/// alone was tried here and more elsewhere (a budget ended).
 ///
 /// The fastest is found by medians, then corrected by paired rounds. The vendor is chosen if it is within the tie or if
 /// nothing beats it beyond the noise; else, of the plans within the tie that do, the one with the fewest blocks, then

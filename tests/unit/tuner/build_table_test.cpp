@@ -138,6 +138,18 @@ TEST(BuildTable, ASizeWithoutTheVendorIsNotDecidedWhereOthersHaveIt) {
   EXPECT_NE(tuned[0].notes.at(0).find("nothing is decided at 1024 bytes"), std::string::npos);
 }
 
+/// Nor must the vendor win a size where the budget was enough for it alone.
+TEST(BuildTable, ASizeWhereOnePlanAloneWasTriedIsNotDecidedWhereOthersWereCompared) {
+  Journalist journal;
+  journal.measure(64, {{vendor, 2}, {mesh, 1}}).measure(4096, {{vendor, 2}});
+  const auto tuned = tune(journal.records, testing::facts, {}, nullptr);
+  EXPECT_EQ(text_of(rules_of(journal.records)), "0 mesh1");
+  EXPECT_NE(tuned[0].notes.at(0).find("nothing is decided at 4096 bytes"), std::string::npos);
+  Journalist alone;
+  alone.measure(64, {{vendor, 2}}).measure(4096, {{vendor, 2}});
+  EXPECT_EQ(text_of(rules_of(alone.records)), "0 vendor1") << "nothing was compared anywhere";
+}
+
 TEST(BuildTable, NothingUsableIsAnError) {
   EXPECT_THROW((void)tune({}, testing::facts, {}, nullptr), Error);
   Journalist journal;
