@@ -9,7 +9,7 @@ namespace attune::tuner {
 namespace {
 
 constexpr double enough = 0.25;   ///< Of the precision: narrower intervals change no decision.
-constexpr int most_rounds = 200;  ///< Of one problem: a journal is to be kept.
+constexpr int most_rounds = 400;  ///< Of one problem: a journal is to be kept.
 constexpr int many_rounds = 100;  ///< After so many, each has more calls: more pairs of blocks decide nothing better.
 
 struct Finalists {
