@@ -149,7 +149,8 @@ TEST(Fused, AcceptsOneBufferForInputResidualAndSum) {
 
 TEST(Fused, RefusesMisuse) {
   run_local_team(2, {.table = "none", .scratch_bytes = 4096}, [](Communicator& comm) {
-    std::vector<float> in(4096), sum(4096), out(4096), gamma(4096);
+    constexpr Index longest = 1 << 18;  // a row of 1 MiB: longer than any least scratch
+    std::vector<float> in(longest), sum(longest), out(longest), gamma(longest);
     const auto status = [&](const NormCall& call, const Plan& plan) {
       try {
         comm.fused(call, plan);
@@ -179,8 +180,8 @@ TEST(Fused, RefusesMisuse) {
     EXPECT_EQ(status(bad, plan), Status::usage);
     bad = good, bad.residual = gamma.data();
     EXPECT_EQ(status(bad, plan), Status::usage);
-    bad = good, bad.cols = 1024, bad.rows = 1;
-    EXPECT_EQ(status(bad, plan), Status::unsupported) << "rows of 4 KiB from 2 ranks do not fit in 4 KiB";
+    bad = good, bad.cols = longest, bad.rows = 1;
+    EXPECT_EQ(status(bad, plan), Status::unsupported) << "rows of 1 MiB from 2 ranks do not fit";
     EXPECT_EQ(status(good, Plan{.variant = "mesh"}), Status::usage);
     EXPECT_EQ(status(good, plan), Status::success);
   });
