@@ -14,7 +14,6 @@ namespace attune::driver {
 
 namespace {
 constexpr Bytes page = 4096;
-constexpr Bytes guard_bytes = MessageBuffers::guard_bytes;
 constexpr int guard_value = 0xA5;
 
 constexpr Bytes round_up(Bytes bytes) { return (bytes + page - 1) / page * page; }
