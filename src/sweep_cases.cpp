@@ -72,7 +72,7 @@ std::vector<CaseGroup> groups_of(const SweepConfig& config, int ranks) {
     CaseGroup group = group_of(config, base);
     if (group.problems.empty()) return;
     if (!is_fused(base.collective)) return groups.push_back(std::move(group));
-    for (auto& one : split_by_cols(std::move(group))) groups.push_back(std::move(one));
+    for (auto& one : split_by_cols(group)) groups.push_back(std::move(one));
   };
   for_each_of(config.collectives, [&](Collective collective) {
     base.collective = collective;
