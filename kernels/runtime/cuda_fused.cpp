@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "runtime/cuda_team.h"
 #include "runtime/digest.h"
+#include "runtime/fused_arguments.h"
 #include "variants/registry.h"
 
 namespace attune::cuda {
@@ -18,11 +19,6 @@ std::byte* bytes_at(const void* memory, Bytes offset) {
   return static_cast<std::byte*>(const_cast<void*>(memory)) + offset;
 }
 bool aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0; }
-
-std::size_t index_of(Collective collective) {
-  const auto found = std::ranges::find(fused_table, name_of(collective), &VariantInfo::name);
-  return static_cast<std::size_t>(found - fused_table.begin());
-}
 
 std::uint64_t digest_of(const Plan& plan, const NormCall& call, bool staged, Index piece) {
   return host::Digest()
@@ -37,25 +33,6 @@ std::uint64_t digest_of(const Plan& plan, const NormCall& call, bool staged, Ind
       .value();
 }
 
-RowArguments arguments_of(const NormCall& call) {
-  RowArguments arguments;
-  arguments.cols = call.cols;
-  arguments.residual = call.residual;
-  arguments.gamma = call.norm.gamma;
-  arguments.epsilon = call.norm.epsilon;
-  arguments.weight_offset = call.norm.weight_offset;
-  return arguments;
-}
-
-/// How many rows of `bytes_per_row` fit in `room`.
-Index rows_that_fit(const NormCall& call, Bytes bytes_per_row, Bytes room) {
-  const Index rows = room / bytes_per_row;
-  if (rows >= 1) return rows;
-  throw Error(Status::unsupported,
-              fmt::format("{}: rows of {} columns do not fit in the scratch of {} bytes", name_of(call.collective),
-                          call.cols, room),
-              "use buffers from allocate, or enlarge Options::scratch_bytes");
-}
 }  // namespace
 
 /// Rows that 16 bytes do not divide are loaded element by element, but every buffer must begin at a pack.

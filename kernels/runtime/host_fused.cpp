@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "runtime/digest.h"
+#include "runtime/fused_arguments.h"
 #include "runtime/host_registry.h"
 #include "runtime/host_team.h"
 #include "variants/registry.h"
@@ -17,11 +18,6 @@ namespace {
 
 std::byte* bytes_at(const void* memory, Bytes offset) {
   return static_cast<std::byte*>(const_cast<void*>(memory)) + offset;
-}
-
-std::size_t index_of(Collective collective) {
-  const auto found = std::ranges::find(fused_table, name_of(collective), &VariantInfo::name);
-  return static_cast<std::size_t>(found - fused_table.begin());
 }
 
 std::uint64_t digest_of(const Plan& plan, const NormCall& call, bool staged, Index piece) {
@@ -35,26 +31,6 @@ std::uint64_t digest_of(const Plan& plan, const NormCall& call, bool staged, Ind
       .add(std::bit_cast<std::uint64_t>(call.norm.epsilon))
       .add(std::bit_cast<std::uint64_t>(call.norm.weight_offset))
       .value();
-}
-
-RowArguments arguments_of(const NormCall& call) {
-  RowArguments arguments;
-  arguments.cols = call.cols;
-  arguments.residual = call.residual;
-  arguments.gamma = call.norm.gamma;
-  arguments.epsilon = call.norm.epsilon;
-  arguments.weight_offset = call.norm.weight_offset;
-  return arguments;
-}
-
-/// How many rows of `bytes_per_row` fit in `room`.
-Index rows_that_fit(const NormCall& call, Bytes bytes_per_row, Bytes room) {
-  const Index rows = room / bytes_per_row;
-  if (rows >= 1) return rows;
-  throw Error(Status::unsupported,
-              fmt::format("{}: rows of {} columns do not fit in the scratch of {} bytes", name_of(call.collective),
-                          call.cols, room),
-              "use buffers from allocate, or enlarge Options::scratch_bytes");
 }
 
 Launch start_launch(const Plan& plan, const NormCall& call, bool staged, Index piece) {
