@@ -33,13 +33,13 @@ Json arguments() {
 }
 
 /// What may change a result. Never the whole environment, which holds secrets; nor what mpirun tells its processes.
-constexpr std::array<std::string_view, 9> telling_variables{
+constexpr std::array<std::string_view, 9> environment_keys{
     "ATTUNE_", "NCCL_", "OMP_", "OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mpi", "UCX_", "MALLOC_"};
 
 Json environment() {
   Json list = Json::array();
   for (char** entry = environ; *entry != nullptr; ++entry)
-    for (const auto prefix : telling_variables)
+    for (const auto prefix : environment_keys)
       if (std::string_view(*entry).starts_with(prefix)) list.push_back(*entry);
   return list;
 }

@@ -13,7 +13,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr double confidence = 0.99;
+constexpr double pair_confidence = 0.99;
 constexpr std::size_t enough_pairs = 8;  // below, no interval of this confidence exists
 constexpr int attempts_per_pair = 4;     // refused samples are taken again this many times at most
 constexpr std::uint64_t seed = 1;
@@ -147,7 +147,7 @@ void BenchRunner::isolated(const Problem& problem, BenchHalf& half) {
   }
   half.time_us = tuner::median(ours);
   if (!paired) return;
-  const auto shift = tuner::hodges_lehmann(tuner::log_ratios(theirs, ours), confidence);
+  const auto shift = tuner::hodges_lehmann(tuner::log_ratios(theirs, ours), pair_confidence);
   half.ratio = BenchRatio{.median = std::exp(shift.shift), .vendor_us = tuner::median(theirs)};
   if (shift.interval) {
     half.ratio->low = std::exp(shift.interval->low);

@@ -24,7 +24,7 @@ struct ImportFlags {
 };
 
 /// Others' hardware is known by a GPU's name at best; `--here` says that it is this machine.
-Hardware hardware_of(const ImportFlags& flags, const tuner::Imported& imported) {
+Hardware imported_hardware(const ImportFlags& flags, const tuner::Imported& imported) {
   if (flags.here) return host_hardware();
   Hardware hardware{.device = imported.cuda ? DeviceKind::cuda : DeviceKind::host,
                     .name = imported.device.empty() ? "unknown" : imported.device};
@@ -33,7 +33,7 @@ Hardware hardware_of(const ImportFlags& flags, const tuner::Imported& imported) 
 }
 
 Json manifest_of(const ImportFlags& flags, const tuner::Imported& imported, const std::string& text) {
-  const Hardware hardware = hardware_of(flags, imported);
+  const Hardware hardware = imported_hardware(flags, imported);
   const tuner::Record& first = imported.records.front();
   return {{"format", "attune-run"},
           {"version", 1},

@@ -21,7 +21,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr auto names = all_variant_names();
+constexpr auto table_names = all_variant_names();
 
 Json describe_hardware() {
   const Hardware here = host_hardware();
@@ -75,7 +75,7 @@ Json describe_variants() {
 Json describe_table(const std::string& option) {
   Json json{{"path", ""}, {"found_by", ""}, {"rules", 0}, {"warning", ""}, {"error", ""}};
   try {
-    const auto found = find_and_load_table(option, host_hardware(), {names, host::max_blocks, 1}, false,
+    const auto found = find_and_load_table(option, host_hardware(), {table_names, host::max_blocks, 1}, false,
                                            process_environment, ATTUNE_PREFIX);
     std::size_t rules = 0;
     for (const auto& keyed : found.table.tables) rules += keyed.rules.size();

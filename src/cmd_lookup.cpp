@@ -16,7 +16,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr auto names = all_variant_names();
+constexpr auto lookup_names = all_variant_names();
 
 struct LookupFlags {
   std::string table, dtype = "f32", op = "sum", bytes, placement = "out_of_place", memory = "registered",
@@ -96,11 +96,11 @@ void print_text(const FoundTable& found, const Problem& problem, const TableKey&
 
 Status look_up(const LookupFlags& flags) {
   const Problem problem = problem_of(flags);
-  const TableLimits limits{names, host::max_blocks, 1};
+  const TableLimits limits{lookup_names, host::max_blocks, 1};
   const auto found =
       find_and_load_table(flags.table, host_hardware(), limits, flags.strict, process_environment, ATTUNE_PREFIX);
   const auto numerics = parse_word<Numerics>(flags.numerics, "--numerics");
-  const Dispatcher dispatcher(found.table, DeviceKind::host, problem.ranks, numerics, names);
+  const Dispatcher dispatcher(found.table, DeviceKind::host, problem.ranks, numerics, lookup_names);
   const Answer answer = dispatcher.find(problem);
   const TableKey asked = key_of(problem, numerics);
   flags.json ? print_json(found, problem, asked, answer) : print_text(found, problem, asked, answer);

@@ -9,6 +9,7 @@
 #include "src/command.h"
 #include "src/journal.h"
 #include "src/manifest.h"
+#include "src/run_reading.h"
 #include "src/sha256.h"
 #include "src/words.h"
 #include "tuner/build_table.h"
@@ -17,7 +18,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr auto names = variant_names();
+constexpr auto tuned_names = variant_names();
 
 struct TuneFlags {
   std::vector<std::string> runs;
@@ -34,60 +35,34 @@ struct Evidence {
   std::string runs{}, journals{};
 };
 
-std::string text_of(const Json& object, const char* key) {
-  return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
-}
-
-Hardware hardware_of(const Json& manifest, const std::string& path) {
-  const Json json = manifest.value("hardware", Json());
-  Hardware hardware;
-  const auto device = parse<DeviceKind>(text_of(json, "device"));
-  if (!device || text_of(json, "fingerprint").empty())
-    throw Error(Status::usage, path + ": /hardware: no device or no fingerprint", "name a folder that a sweep wrote");
-  hardware.device = *device;
-  hardware.name = text_of(json, "name");
-  hardware.arch = text_of(json, "arch");
-  hardware.ranks_per_node = json.value("ranks_per_node", 0);
-  hardware.links = text_of(json, "links");
-  hardware.fingerprint = text_of(json, "fingerprint");
-  return hardware;
-}
-
 /// Runs of different hardware are no evidence for each other; different software is worth a word.
-void add_facts(Evidence& evidence, const Json& manifest, const std::string& path) {
-  const Hardware hardware = hardware_of(manifest, path);
-  const Json json = manifest.value("software", Json());
-  const Software software{text_of(json, "attune"), text_of(json, "vendor"), text_of(json, "driver")};
+void add_facts(Evidence& evidence, const ReadRun& run) {
   if (evidence.runs.empty()) {
-    evidence.hardware = hardware;
-    evidence.software = software;
+    evidence.hardware = run.hardware;
+    evidence.software = run.software;
     return;
   }
-  if (hardware != evidence.hardware)
+  if (run.hardware != evidence.hardware)
     throw Error(Status::usage,
-                fmt::format("{}: measured on {}, the runs before on {}", path, hardware.fingerprint,
+                fmt::format("{}: measured on {}, the runs before on {}", run.path, run.hardware.fingerprint,
                             evidence.hardware.fingerprint),
                 "tune runs of one kind of machine together");
-  if (software != evidence.software)
-    fmt::print(stderr, "attune: warning: {}: other software ({}, {}) than the runs before\n", path, software.attune,
-               software.vendor);
+  if (run.software != evidence.software)
+    fmt::print(stderr, "attune: warning: {}: other software ({}, {}) than the runs before\n", run.path,
+               run.software.attune, run.software.vendor);
 }
 
-void add_run(Evidence& evidence, const std::string& run, bool imported) {
-  const std::string path = run + "/manifest.json";
-  const Json manifest = parse_json(read_file(path), path);
-  if (manifest.is_object() && manifest.contains("imported") && !imported)
-    throw Error(Status::usage, run + ": imported numbers, which have no interval", "say --imported to let them decide");
-  add_facts(evidence, manifest, path);
-  const std::string text = read_file(run + "/journal.jsonl");
-  auto journal = tuner::read_journal(text);
-  if (!journal.bad.empty())
-    fmt::print(stderr, "attune: warning: {}/journal.jsonl: {} damaged lines are left out, the first is line {}: {}\n",
-               run, journal.bad.size(), journal.bad.front().number, journal.bad.front().reason);
-  evidence.records.insert(evidence.records.end(), std::make_move_iterator(journal.records.begin()),
-                          std::make_move_iterator(journal.records.end()));
-  evidence.runs += (evidence.runs.empty() ? "" : ", ") + run;
-  evidence.journals += text;
+void add_run(Evidence& evidence, const std::string& path, bool imported) {
+  ReadRun run = read_run(path);
+  if (is_imported(run) && !imported)
+    throw Error(Status::usage, path + ": imported numbers, which have no interval",
+                "say --imported to let them decide");
+  add_facts(evidence, run);
+  for (const auto& warning : run.warnings) fmt::print(stderr, "attune: warning: {}\n", warning);
+  evidence.records.insert(evidence.records.end(), std::make_move_iterator(run.records.begin()),
+                          std::make_move_iterator(run.records.end()));
+  evidence.runs += (evidence.runs.empty() ? "" : ", ") + path;
+  evidence.journals += run.journal;
 }
 
 tuner::DecisionOptions options_of(const TuneFlags& flags) {
@@ -111,7 +86,7 @@ Status tune(const TuneFlags& flags) {
   Evidence evidence;
   for (const auto& run : flags.runs) add_run(evidence, run, flags.imported);
   std::optional<Table> previous;
-  if (!flags.previous.empty()) previous = load_table(flags.previous, {names, host::max_blocks, 1});
+  if (!flags.previous.empty()) previous = load_table(flags.previous, {tuned_names, host::max_blocks, 1});
   const auto tuned = tuner::tune(evidence.records, tuner::facts_of_variant, options, previous ? &*previous : nullptr);
   const Source source{evidence.runs, sha256(evidence.journals), utc_now()};
   const Table table = tuner::table_of(tuned, evidence.hardware, evidence.software, source);

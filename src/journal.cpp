@@ -44,8 +44,6 @@ void write_all(int file, const std::string& path, std::string_view text) {
   }
 }
 
-double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
-
 std::string cell_line(const CellName& cell) {
   return Json{{"problem", to_json(cell.problem)}, {"plan", to_json(cell.plan)}}.dump();
 }
@@ -110,7 +108,7 @@ std::vector<std::string> whole_lines(const std::string& path) {
   return lines_of(path);
 }
 
-JournalWriter::JournalWriter(const std::string& path, std::int64_t keep_bytes) : path_(path), synced_s_(seconds()) {
+JournalWriter::JournalWriter(const std::string& path, std::int64_t keep_bytes) : path_(path), synced_s_(now_s()) {
   file_ = ::open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) refuse_file(path, "cannot open", errno);
   if (::ftruncate(file_, keep_bytes) != 0) refuse_file(path, "cannot truncate", errno);
@@ -123,12 +121,12 @@ JournalWriter::~JournalWriter() {
 
 void JournalWriter::append(const tuner::Record& record) {
   write_all(file_, path_, tuner::to_line(record));
-  if (seconds() - synced_s_ > sync_every_s) sync();
+  if (now_s() - synced_s_ > sync_every_s) sync();
 }
 
 void JournalWriter::sync() {
   sync_file(file_, path_);
-  synced_s_ = seconds();
+  synced_s_ = now_s();
 }
 
 RunFolder::RunFolder(std::string path) : path_(std::move(path)) {

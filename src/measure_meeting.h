@@ -16,6 +16,9 @@ namespace attune::driver {
 /// CLOCK_MONOTONIC in nanoseconds: one clock for all ranks of a node.
 [[nodiscard]] std::int64_t now_ns();
 
+/// The same clock in seconds.
+[[nodiscard]] inline double now_s() { return static_cast<double>(now_ns()) * 1e-9; }
+
 struct MeetingOptions {
   bool yield = false;     ///< More ranks than cores: give the core away instead of spinning.
   double timeout_s = 60;  ///< Of every wait; 0 = none.

@@ -11,7 +11,7 @@ std::string text_of(const Json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-Hardware hardware_of(const Json& manifest, const std::string& path) {
+Hardware measured_hardware(const Json& manifest, const std::string& path) {
   const Json json = manifest.is_object() ? manifest.value("hardware", Json()) : Json();
   const auto device = parse<DeviceKind>(text_of(json, "device"));
   if (!device || text_of(json, "fingerprint").empty())
@@ -31,7 +31,7 @@ ReadRun read_run(const std::string& path) {
   ReadRun run{.path = path};
   const std::string manifest = path + "/manifest.json";
   run.manifest = parse_json(read_file(manifest), manifest);
-  run.hardware = hardware_of(run.manifest, manifest);
+  run.hardware = measured_hardware(run.manifest, manifest);
   const Json software = run.manifest.value("software", Json());
   run.software = {text_of(software, "attune"), text_of(software, "vendor"), text_of(software, "driver")};
   run.journal = read_file(path + "/journal.jsonl");

@@ -14,7 +14,7 @@ constexpr std::string_view columns =
     "collective,dtype,op,count,bytes,rows,cols,ranks,placement,memory,launch_mode,epilogue,variant,blocks,threads,"
     "chunk_bytes,status,samples,rejected,median_us,ci_low_us,ci_high_us,p5_us,p95_us,min_us,algbw_gbs,busbw_gbs,"
     "vendor_us,vs_vendor,converged,noisy";
-constexpr double confidence = 0.99;
+constexpr double median_confidence = 0.99;
 
 /// Severity: a cell that was wrong once is wrong.
 int severity(tuner::CellStatus status) {
@@ -61,7 +61,7 @@ void finish(Gathered& gathered, double precision) {
   cell.noisy = rejected > 0.2 * timed;
   cell.converged = false;
   if (cell.status != tuner::CellStatus::ok || cell.samples_us.empty()) return;
-  const auto estimate = tuner::estimate_median(cell.samples_us, confidence);
+  const auto estimate = tuner::estimate_median(cell.samples_us, median_confidence);
   cell.median_us = estimate.median;
   cell.converged = estimate.relative_half_width() <= precision;
   if (!estimate.interval) return;

@@ -11,6 +11,7 @@
 #include "runtime/mpi_bootstrap.h"
 #include "src/machine.h"
 #include "src/manifest.h"
+#include "src/measure_meeting.h"
 #include "src/progress.h"
 #include "src/sha256.h"
 #include "src/sweep_leader.h"
@@ -26,8 +27,6 @@ void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
-
-double seconds() { return static_cast<double>(now_ns()) * 1e-9; }
 
 /// Rank 0's side of the run folder, for the whole sweep.
 struct Book {
@@ -231,11 +230,11 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
   });
   config.seed += std::stoull(launches) - 1;  // every launch in another order
   note_crashes_in(request.out, session.rank());
-  Progress progress(session.rank() == 0 && output_is_terminal(), print, seconds);
-  const double start_s = seconds();
+  Progress progress(session.rank() == 0 && output_is_terminal(), print, now_s);
+  const double start_s = now_s();
   try {
     for (std::size_t i = 0; i < config.ranks.size(); ++i) {
-      const double left_s = config.budget_s - (seconds() - start_s);
+      const double left_s = config.budget_s - (now_s() - start_s);
       const double share_s = std::max(0.001, left_s / static_cast<double>(config.ranks.size() - i));
       run_ranks(session, config, config.ranks[i], config.budget_s > 0 ? share_s : 0, executor, book.get(), &progress);
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/measure_meeting.h"
 #include "src/units.h"
 #include "tuner/search.h"
 #include "variants/registry.h"
@@ -34,8 +35,6 @@ tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::s
   record.reason = reason;
   return record;
 }
-
-double wall_s() { return static_cast<double>(now_ns()) * 1e-9; }
 
 /// Validation and rewriting cost grows with the size, and so does one call.
 double weight_of(const Problem& problem, std::size_t plans) {
@@ -92,7 +91,7 @@ SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderO
       runner_(worker, config.seed + static_cast<std::uint64_t>(worker.team().size()),
               [this](const Problem& problem, const Plan& plan) {
                 hooks_.running({problem, plan});
-                const double share = std::min(1.0, (wall_s() - job_start_s_) / job_budget_s_);
+                const double share = std::min(1.0, (now_s() - job_start_s_) / job_budget_s_);
                 hooks_.progress((done_ + share * job_weight_) / total_, describe(problem) + " " + plan.variant);
               }),
       cores_(static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))) {}
@@ -166,11 +165,11 @@ void SweepLeader::run_jobs() {
   const auto list = jobs();
   total_ = 0;
   for (const Job& job : list) total_ += job.weight;
-  const double start_s = wall_s();
+  const double start_s = now_s();
   bool cut = false;
   const auto used_up = [&] { hooks_.line("the budget is used up; continue with --resume and a larger --budget"); };
   for (const Job& job : list) {
-    const double left_s = options_.budget_s - (wall_s() - start_s);
+    const double left_s = options_.budget_s - (now_s() - start_s);
     if (options_.budget_s > 0 && left_s <= 0) return used_up();
     double cells_s = 0, setup_s = 0;
     for (const auto& problem : job.problems) {
@@ -194,7 +193,7 @@ void SweepLeader::run_jobs() {
 bool SweepLeader::run_job(const Job& job, double budget_s) {
   job_weight_ = job.weight;
   job_budget_s_ = budget_s;
-  job_start_s_ = wall_s();
+  job_start_s_ = now_s();
   std::vector<tuner::Record> records;
   const auto sink = [&](const tuner::Record& record) {
     records.push_back(record);

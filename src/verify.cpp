@@ -14,7 +14,7 @@
 namespace attune::driver {
 
 namespace {
-constexpr double confidence = 0.99;
+constexpr double ratio_confidence = 0.99;
 constexpr int attempts_per_round = 3;
 constexpr int enough_rounds = 16;  // 8 for each half: below, no interval of this confidence exists
 
@@ -91,7 +91,7 @@ std::vector<double> half_of(const std::vector<double>& times, std::size_t first)
 }
 
 VerifyRatio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto shift = tuner::hodges_lehmann(tuner::log_ratios(a, b), confidence);
+  const auto shift = tuner::hodges_lehmann(tuner::log_ratios(a, b), ratio_confidence);
   VerifyRatio ratio{.median = std::exp(shift.shift)};
   if (shift.interval) {
     ratio.low = std::exp(shift.interval->low);

@@ -97,12 +97,12 @@ auto preference(const Candidate& candidate) {
   return std::tuple(candidate.plan.blocks, candidate.complexity, candidate.plan.threads, candidate.loss);
 }
 
-struct Pick {
+struct Picked {
   const Candidate* candidate;
   const char* why;
 };
 
-Pick pick(const std::vector<Candidate>& candidates, const DecisionOptions& options) {
+Picked pick(const std::vector<Candidate>& candidates, const DecisionOptions& options) {
   const bool fewest_blocks = options.objective == Objective::blocks;
   const double band = fewest_blocks ? options.slack : options.tie;
   const Candidate* vendor = nullptr;
@@ -164,7 +164,7 @@ std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, 
   Decision decision{.problem = size.problem, .bytes = size.problem.bytes()};
   for (const Eligible& one : eligible) decision.candidates.push_back(candidate_of(one, field));
   std::ranges::stable_sort(decision.candidates, {}, &Candidate::loss);
-  const Pick picked = pick(decision.candidates, options);
+  const Picked picked = pick(decision.candidates, options);
   if (picked.candidate == nullptr) return std::nullopt;
   decision.chosen = picked.candidate->plan;
   decision.why = picked.why;

@@ -18,7 +18,7 @@
 namespace attune {
 
 namespace {
-constexpr auto names = all_variant_names();
+constexpr auto dispatched_names = all_variant_names();
 
 /// Standard error, and only because the user asked for it with ATTUNE_LOG.
 void write_to_stderr(const std::string& line) {
@@ -47,7 +47,7 @@ struct Communicator::State {
       : settings(agree_on_settings(*bootstrap, options)),
         agreed(agree_on_table(*bootstrap, options)),
         log(options.log ? options.log : write_to_stderr),
-        dispatcher(agreed.table, options.device, bootstrap->size(), options.numerics, names) {
+        dispatcher(agreed.table, options.device, bootstrap->size(), options.numerics, dispatched_names) {
     check_settings(*bootstrap, options);
     const auto backend_settings = backend_options(options, settings, mpi);
     team = options.device == DeviceKind::cuda ? cuda::make_backend(std::move(bootstrap), backend_settings)

@@ -35,10 +35,10 @@ Settings read_settings(const Options& options) {
   return settings;
 }
 
-constexpr auto names = all_variant_names();
+constexpr auto known_variants = all_variant_names();
 TableLimits limits_of(DeviceKind device) {
-  if (device == DeviceKind::cuda) return {names, cuda::max_plan_blocks, cuda::max_plan_threads};
-  return {names, host::max_blocks, 1};
+  if (device == DeviceKind::cuda) return {known_variants, cuda::max_plan_blocks, cuda::max_plan_threads};
+  return {known_variants, host::max_blocks, 1};
 }
 
 Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }

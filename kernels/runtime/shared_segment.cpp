@@ -16,7 +16,7 @@
 namespace attune::host {
 
 namespace {
-constexpr std::align_val_t page{4096};
+constexpr std::align_val_t page_aligned{4096};
 
 /// Where a rank's thread keeps its region, for the others to read.
 struct Place {
@@ -69,10 +69,10 @@ SharedSegment::SharedSegment(Bootstrap& bootstrap, Bytes bytes)
 
 void SharedSegment::share_within_process(Bootstrap& bootstrap, Bytes bytes) {
   std::string error;
-  auto* mine = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), page, std::nothrow));
+  auto* mine = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), page_aligned, std::nothrow));
   if (mine == nullptr) error = fmt::format("cannot allocate {} bytes for rank {}", bytes, rank_);
   if (mine != nullptr) std::memset(mine, 0, static_cast<std::size_t>(bytes));
-  const std::shared_ptr<std::byte> owner(mine, [](std::byte* at) { ::operator delete(at, page); });
+  const std::shared_ptr<std::byte> owner(mine, [](std::byte* at) { ::operator delete(at, page_aligned); });
   throw_together(bootstrap, error, "use smaller buffers");
   const auto all = bootstrap.gather(Place{&owner});
   for (std::size_t r = 0; r < all.size(); ++r) {

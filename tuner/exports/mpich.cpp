@@ -17,31 +17,31 @@ constexpr Bytes largest = std::numeric_limits<std::int32_t>::max();  // MPICH re
 constexpr std::size_t page = 4096;
 
 enum class Restriction : std::uint8_t { none, commutative, built_in_and_long };
-struct Algorithm {
+struct MpichAlgorithm {
   std::string_view name;
   Restriction restriction;
 };
-constexpr std::array<Algorithm, 8> algorithms{{{"recursive_doubling", Restriction::none},
-                                               {"reduce_scatter_allgather", Restriction::built_in_and_long},
-                                               {"smp", Restriction::commutative},
-                                               {"tree", Restriction::commutative},
-                                               {"recexch", Restriction::none},
-                                               {"ring", Restriction::commutative},
-                                               {"k_reduce_scatter_allgather", Restriction::commutative},
-                                               {"recursive_multiplying", Restriction::commutative}}};
+constexpr std::array<MpichAlgorithm, 8> mpich_algorithms{{{"recursive_doubling", Restriction::none},
+                                                          {"reduce_scatter_allgather", Restriction::built_in_and_long},
+                                                          {"smp", Restriction::commutative},
+                                                          {"tree", Restriction::commutative},
+                                                          {"recexch", Restriction::none},
+                                                          {"ring", Restriction::commutative},
+                                                          {"k_reduce_scatter_allgather", Restriction::commutative},
+                                                          {"recursive_multiplying", Restriction::commutative}}};
 
-struct Choice {
-  const Algorithm* algorithm = nullptr;
+struct MpichChoice {
+  const MpichAlgorithm* algorithm = nullptr;
   std::vector<std::string> parameters{};  ///< "k=4"
-  bool operator==(const Choice&) const = default;
+  bool operator==(const MpichChoice&) const = default;
 };
 
-std::optional<Choice> choice_of(const Rule& rule) {
+std::optional<MpichChoice> mpich_choice(const Rule& rule) {
   const auto words = words_behind(rule.plan.variant, prefix);
   if (words.empty()) return std::nullopt;
-  const auto found = std::ranges::find(algorithms, words[0], &Algorithm::name);
-  if (found == algorithms.end()) return std::nullopt;
-  Choice choice{&*found, {}};
+  const auto found = std::ranges::find(mpich_algorithms, words[0], &MpichAlgorithm::name);
+  if (found == mpich_algorithms.end()) return std::nullopt;
+  MpichChoice choice{&*found, {}};
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     if (equals == 0 || equals == std::string_view::npos) return std::nullopt;
@@ -57,7 +57,7 @@ Json leaf(std::string_view name, const std::vector<std::string>& parameters) {
 }
 
 /// The choice where MPICH allows it, `otherwise` where not.
-Json tree_of(const Choice& choice, const Json& otherwise) {
+Json tree_of(const MpichChoice& choice, const Json& otherwise) {
   const Json chosen = leaf(choice.algorithm->name, choice.parameters);
   const Json doubling = leaf("recursive_doubling", {});
   switch (choice.algorithm->restriction) {
@@ -72,7 +72,7 @@ Json tree_of(const Choice& choice, const Json& otherwise) {
   return chosen;
 }
 
-Json sizes_tree(const std::vector<Range<Choice>>& ranges, const Json& otherwise) {
+Json sizes_tree(const std::vector<Range<MpichChoice>>& ranges, const Json& otherwise) {
   Json tree = Json::object();
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const bool last = i + 1 == ranges.size() || ranges[i + 1].from > largest;
@@ -126,7 +126,7 @@ Exported to_mpich(const Table& table, const ExportOptions& options) {
     const int ranks = entry->key.ranks;
     if (ranks > next) sizes["comm_size<" + std::to_string(ranks)] = otherwise;
     sizes["comm_size<=" + std::to_string(ranks)] =
-        sizes_tree(ranges_of<Choice>(*entry, choice_of, "MPICH's own tree", exported.notes), otherwise);
+        sizes_tree(ranges_of<MpichChoice>(*entry, mpich_choice, "MPICH's own tree", exported.notes), otherwise);
     next = ranks + 1;
   }
   sizes["comm_size=any"] = otherwise;

@@ -11,36 +11,36 @@ namespace {
 constexpr Bytes widest_element = 16;
 constexpr std::string_view own_decision = "Open MPI's own decision";
 
-struct Algorithm {
+struct TunedAlgorithm {
   int id;
   std::string_view name;
   bool needs_count;        ///< Falls back with fewer elements than ranks.
   bool any_operation;      ///< Right for non-commutative operations too.
   bool only_json = false;  ///< Not before Open MPI 6.
 };
-constexpr std::array<Algorithm, 7> algorithms{{{1, "basic_linear", false, true},
-                                               {2, "nonoverlapping", false, true},
-                                               {3, "recursive_doubling", false, true},
-                                               {4, "ring", true, false},
-                                               {5, "segmented_ring", true, false},
-                                               {6, "rabenseifner", true, true},
-                                               {7, "allgather_reduce", false, true, true}}};
+constexpr std::array<TunedAlgorithm, 7> tuned_algorithms{{{1, "basic_linear", false, true},
+                                                          {2, "nonoverlapping", false, true},
+                                                          {3, "recursive_doubling", false, true},
+                                                          {4, "ring", true, false},
+                                                          {5, "segmented_ring", true, false},
+                                                          {6, "rabenseifner", true, true},
+                                                          {7, "allgather_reduce", false, true, true}}};
 
-struct Choice {
-  const Algorithm* algorithm = nullptr;
+struct TunedChoice {
+  const TunedAlgorithm* algorithm = nullptr;
   Bytes segment = 0;
-  bool operator==(const Choice&) const = default;
+  bool operator==(const TunedChoice&) const = default;
 };
-using Ranges = std::vector<Range<Choice>>;
+using Ranges = std::vector<Range<TunedChoice>>;
 
-std::optional<Choice> choice_of(const Rule& rule, const ExportOptions& options, bool json) {
+std::optional<TunedChoice> tuned_choice(const Rule& rule, const ExportOptions& options, bool json) {
   const auto words = words_behind(rule.plan.variant, "vendor:openmpi/");
   if (words.empty() || words.size() > 2) return std::nullopt;
-  const auto found = std::ranges::find(algorithms, words[0], &Algorithm::name);
-  if (found == algorithms.end() || (found->only_json && !json)) return std::nullopt;
+  const auto found = std::ranges::find(tuned_algorithms, words[0], &TunedAlgorithm::name);
+  if (found == tuned_algorithms.end() || (found->only_json && !json)) return std::nullopt;
   // Linear crashes at scale, but is right for every operation; ids 4 and 5 are not checked by Open MPI.
   if (options.safe_noncommutative && (!found->any_operation || found->id == 1)) return std::nullopt;
-  Choice choice{&*found, 0};
+  TunedChoice choice{&*found, 0};
   if (words.size() == 2) {
     const auto segment = number_of(words[1]);
     if (!segment) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<Choice> choice_of(const Rule& rule, const ExportOptions& options, 
 Ranges guarded(const Ranges& ranges, int ranks) {
   const Bytes least = ranks * widest_element;
   Ranges result;
-  const auto add = [&](Range<Choice> range) {
+  const auto add = [&](Range<TunedChoice> range) {
     if (!result.empty() && result.back().from == range.from) result.pop_back();
     if (result.empty() || result.back().choice != range.choice) result.push_back(range);
   };
@@ -79,9 +79,9 @@ std::vector<Team> teams_of(const Table& table, const ExportOptions& options, boo
   std::vector<Team> teams;
   bool unsafe = false;
   for (const KeyedRules* entry : choose_tables(table, options, false, notes)) {
-    const auto choose = [&](const Rule& rule) { return choice_of(rule, options, json); };
+    const auto choose = [&](const Rule& rule) { return tuned_choice(rule, options, json); };
     teams.push_back(
-        {entry->key.ranks, guarded(ranges_of<Choice>(*entry, choose, own_decision, notes), entry->key.ranks)});
+        {entry->key.ranks, guarded(ranges_of<TunedChoice>(*entry, choose, own_decision, notes), entry->key.ranks)});
     for (const auto& range : teams.back().ranges)
       unsafe = unsafe || (range.choice && !range.choice->algorithm->any_operation);
   }
@@ -106,7 +106,7 @@ std::string size_text(int ranks, const Ranges& ranges, std::string_view what) {
 }
 
 Json rule_json(const Ranges& ranges, std::size_t i) {
-  const Choice& choice = *ranges[i].choice;
+  const TunedChoice& choice = *ranges[i].choice;
   Json rule{{"msg_size_min", ranges[i].from}};
   if (i + 1 < ranges.size()) rule["msg_size_max"] = ranges[i + 1].from - 1;
   rule["alg"] = choice.algorithm->name;

@@ -5,11 +5,11 @@
 
 namespace attune::tuner::exports {
 namespace {
-constexpr std::array<std::string_view, 5> algorithms{"knomial", "sra_knomial", "sliding_window", "dbt", "ring"};
+constexpr std::array<std::string_view, 5> ucc_algorithms{"knomial", "sra_knomial", "sliding_window", "dbt", "ring"};
 
-std::optional<std::string> choice_of(const Rule& rule) {
+std::optional<std::string> ucc_choice(const Rule& rule) {
   const auto words = words_behind(rule.plan.variant, "vendor:ucc/");
-  if (words.size() != 1 || std::ranges::find(algorithms, words[0]) == algorithms.end()) return std::nullopt;
+  if (words.size() != 1 || std::ranges::find(ucc_algorithms, words[0]) == ucc_algorithms.end()) return std::nullopt;
   return std::string(words[0]);
 }
 }  // namespace
@@ -19,7 +19,7 @@ Exported to_ucc(const Table& table, const ExportOptions& options) {
   const std::string memory = table.hardware.device == DeviceKind::host ? "host" : "cuda";
   std::string tokens;
   for (const KeyedRules* entry : choose_tables(table, options, false, exported.notes)) {
-    const auto ranges = ranges_of<std::string>(*entry, choice_of, "UCC's own scores", exported.notes);
+    const auto ranges = ranges_of<std::string>(*entry, ucc_choice, "UCC's own scores", exported.notes);
     const std::string ranks = std::to_string(entry->key.ranks);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (!ranges[i].choice) continue;

@@ -133,9 +133,9 @@ void add_status(Record& record, const Json& half, std::size_t& unchecked) {
   unchecked += wrong.is_number() ? 0 : 1;
 }
 
-class Reader {
+class JsonReader {
  public:
-  explicit Reader(const ImportOptions& options) : options_(options) {}
+  explicit JsonReader(const ImportOptions& options) : options_(options) {}
   void run(const Json& json, std::size_t index);
   Imported finish(const std::string& source, std::vector<std::string> notes, std::size_t runs);
 
@@ -151,7 +151,7 @@ class Reader {
   bool without_ranks_ = false;
 };
 
-void Reader::half(const Json& result, const char* name, const Problem& problem) {
+void JsonReader::half(const Json& result, const char* name, const Problem& problem) {
   const Json half = object_at(result, name);
   const Json time = half.value("time", Json());
   if (!time.is_number() || time.get<double>() <= 0) {
@@ -176,7 +176,7 @@ void Reader::half(const Json& result, const char* name, const Problem& problem) 
   imported_.records.push_back(std::move(record));
 }
 
-void Reader::result(const Json& result) {
+void JsonReader::result(const Json& result) {
   const auto dtype = dtype_of(text_at(result, "type"));
   const auto op = parse<Op>(text_at(result, "redop"));
   const bool counted = result.is_object() && result.contains("count") && result["count"].is_number_integer();
@@ -197,7 +197,7 @@ void Reader::result(const Json& result) {
   half(result, "in_place", problem);
 }
 
-void Reader::run(const Json& json, std::size_t index) {
+void JsonReader::run(const Json& json, std::size_t index) {
   const Json arguments = list_at(json, "args");
   const std::string program = !arguments.empty() && arguments[0].is_string() ? arguments[0].get<std::string>() : "";
   if (program.find("_perf") != std::string::npos && program.find("all_reduce_perf") == std::string::npos) {
@@ -215,7 +215,7 @@ void Reader::run(const Json& json, std::size_t index) {
   for (const Json& one : results) result(one);
 }
 
-Imported Reader::finish(const std::string& source, std::vector<std::string> notes, std::size_t runs) {
+Imported JsonReader::finish(const std::string& source, std::vector<std::string> notes, std::size_t runs) {
   notes.insert(notes.end(), imported_.notes.begin(), imported_.notes.end());
   if (strange_ > 0)
     notes.push_back(std::to_string(strange_) + " results are not of an allreduce that attune knows: left out");
@@ -237,7 +237,7 @@ Imported Reader::finish(const std::string& source, std::vector<std::string> note
 Imported read_nccl_json(std::string_view text, const std::string& source, const ImportOptions& options) {
   std::vector<std::string> notes;
   const auto runs = runs_of(text, notes);
-  Reader reader(options);
+  JsonReader reader(options);
   for (std::size_t i = 0; i < runs.size(); ++i) reader.run(runs[i], i);
   return reader.finish(source, std::move(notes), runs.size());
 }

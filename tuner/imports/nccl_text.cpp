@@ -44,9 +44,9 @@ struct Run {
 
 using PlanPlace = std::tuple<std::size_t, Bytes, DType, Op, Placement>;
 
-class Reader {
+class LogReader {
  public:
-  Reader(std::string_view text, const ImportOptions& options) : text_(text), options_(options) {}
+  LogReader(std::string_view text, const ImportOptions& options) : text_(text), options_(options) {}
   Imported read(const std::string& source);
 
  private:
@@ -77,14 +77,14 @@ class Reader {
 };
 
 /// A new header after rows: the file holds another run.
-void Reader::begin_run() {
+void LogReader::begin_run() {
   if (run_.rows == 0 && !run_.footer) return;
   end_run();
   run_ = Run{.first_line = number_};
   ++runs_;
 }
 
-void Reader::end_run() {
+void LogReader::end_run() {
   const std::string name = "the run from line " + std::to_string(run_.first_line) + " on";
   if (run_.rows > 0 && !run_.allreduce())
     imported_.notes.push_back(name + " is of " + run_.collective + ", no allreduce: left out");
@@ -94,7 +94,7 @@ void Reader::end_run() {
     imported_.notes.push_back(name + " names rank 0 more than once: nccl-tests without MPI, each process for itself");
 }
 
-void Reader::device(std::string_view line, const std::vector<Word>& words) {
+void LogReader::device(std::string_view line, const std::vector<Word>& words) {
   if (words.size() < 3) return;
   if (words[2].text == "0") begin_run();
   run_.two_rank_zeros = run_.two_rank_zeros || (words[2].text == "0" && run_.ranks > 0);
@@ -106,7 +106,7 @@ void Reader::device(std::string_view line, const std::vector<Word>& words) {
   imported_.cuda = line.find("[host]") == std::string_view::npos;
 }
 
-void Reader::columns(const std::vector<Word>& words) {
+void LogReader::columns(const std::vector<Word>& words) {
   Layout layout;
   layout.halves = run_.layout.halves;
   const auto is_time = [](const Word& word) { return word.text == "time" || word.text == "cputime"; };
@@ -123,7 +123,7 @@ void Reader::columns(const std::vector<Word>& words) {
 }
 
 /// attune bench's own lines: "#  65536  float  sum  out-of-place  mesh blocks=1 threads=1 chunk=0 (by hand)".
-void Reader::plan(const std::vector<Word>& words) {
+void LogReader::plan(const std::vector<Word>& words) {
   const auto value = [](std::string_view word) {
     const auto equals = word.find('=');
     return equals == std::string_view::npos ? std::nullopt : integer(word.substr(equals + 1));
@@ -140,7 +140,7 @@ void Reader::plan(const std::vector<Word>& words) {
                                                      static_cast<int>(*threads), *chunk};
 }
 
-void Reader::settings(std::string_view line, const std::vector<Word>& words) {
+void LogReader::settings(std::string_view line, const std::vector<Word>& words) {
   for (std::size_t i = 1; i + 1 < words.size(); ++i)
     if (words[i].text == "graph:") run_.graph = words[i + 1].text != "0";
   if (line.find("median of single calls") != std::string_view::npos) run_.mode = Mode::latency;
@@ -149,7 +149,7 @@ void Reader::settings(std::string_view line, const std::vector<Word>& words) {
   if (line.find("memory: registered") != std::string_view::npos) run_.memory = Memory::registered;
 }
 
-void Reader::comment(std::string_view line, const std::vector<Word>& words) {
+void LogReader::comment(std::string_view line, const std::vector<Word>& words) {
   const auto says = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
   if (says("nccl-tests version") || says("attune version")) {
     begin_run();
@@ -180,7 +180,7 @@ void Reader::comment(std::string_view line, const std::vector<Word>& words) {
   }
 }
 
-std::optional<Problem> Reader::problem_of(const std::vector<Word>& words) {
+std::optional<Problem> LogReader::problem_of(const std::vector<Word>& words) {
   Problem problem{.ranks = options_.ranks > 0 ? options_.ranks : run_.ranks, .memory = run_.memory};
   const auto bytes = integer(words[0].text);
   const auto count = integer(words[1].text);
@@ -203,7 +203,7 @@ std::optional<Problem> Reader::problem_of(const std::vector<Word>& words) {
   return problem;
 }
 
-void Reader::half(const Problem& problem, Placement placement, const std::vector<Word>& words, std::size_t from) {
+void LogReader::half(const Problem& problem, Placement placement, const std::vector<Word>& words, std::size_t from) {
   const auto column = [&](std::string_view name) {
     const auto found = std::ranges::find(run_.layout.half, name);
     return found == run_.layout.half.end()
@@ -234,7 +234,7 @@ void Reader::half(const Problem& problem, Placement placement, const std::vector
   run_of_record_.push_back(runs_);
 }
 
-void Reader::row(std::vector<Word> words, bool whole) {
+void LogReader::row(std::vector<Word> words, bool whole) {
   ++run_.rows;
   if (!run_.allreduce() || run_.layout.cpu_time) return;
   const Layout& layout = run_.layout;
@@ -261,7 +261,7 @@ void Reader::row(std::vector<Word> words, bool whole) {
   }
 }
 
-void Reader::line(std::string_view line, bool whole) {
+void LogReader::line(std::string_view line, bool whole) {
   if (line.starts_with('[')) {  // mpirun --tag-output: "[1,0]<stdout>:"
     const std::size_t tag = line.find(">:");
     if (tag != std::string_view::npos && tag < 40) line.remove_prefix(tag + 2);
@@ -273,7 +273,7 @@ void Reader::line(std::string_view line, bool whole) {
   if (strange_++ == 0) first_strange_ = number_;
 }
 
-Imported Reader::read(const std::string& source) {
+Imported LogReader::read(const std::string& source) {
   for (std::size_t from = 0; from < text_.size();) {
     const std::size_t feed = text_.find('\n', from);
     ++number_;
@@ -305,7 +305,7 @@ Imported Reader::read(const std::string& source) {
 }  // namespace
 
 Imported read_nccl_text(std::string_view text, const std::string& source, const ImportOptions& options) {
-  Imported imported = Reader(text, options).read(source);
+  Imported imported = LogReader(text, options).read(source);
   if (imported.tool.empty()) imported.tool = "nccl-tests";
   number_blocks(imported.records);
   return imported;

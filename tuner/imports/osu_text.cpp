@@ -7,9 +7,9 @@
 namespace attune::tuner::imports {
 namespace {
 
-class Reader {
+class OsuReader {
  public:
-  explicit Reader(const ImportOptions& options) : options_(options) {}
+  explicit OsuReader(const ImportOptions& options) : options_(options) {}
 
   void line(std::string_view line, bool whole) {
     ++number_;
@@ -88,7 +88,7 @@ class Reader {
 }  // namespace
 
 Imported read_osu_text(std::string_view text, const std::string& source, const ImportOptions& options) {
-  Reader reader(options);
+  OsuReader reader(options);
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t feed = text.find('\n', from);
     reader.line(text.substr(from, feed == std::string_view::npos ? feed : feed - from), feed != std::string_view::npos);

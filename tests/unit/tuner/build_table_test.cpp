@@ -10,9 +10,9 @@ namespace attune::tuner {
 namespace {
 
 using testing::Journalist;
-const Plan vendor{};
-const Plan mesh{.variant = "mesh"};
-const Plan two_shot{.variant = "two_shot"};
+using testing::mesh;
+using testing::two_shot;
+using testing::vendor;
 
 std::vector<Rule> rules_of(const std::vector<Record>& records, const Table* previous = nullptr,
                            const DecisionOptions& options = {}) {

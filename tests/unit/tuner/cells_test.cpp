@@ -9,8 +9,8 @@ namespace attune::tuner {
 namespace {
 
 using testing::Journalist;
-const Plan mesh{.variant = "mesh"};
-const Plan vendor{};
+using testing::mesh;
+using testing::vendor;
 
 const Cell& cell_of(const std::vector<KeyCells>& gathered, const Plan& plan) {
   return *gathered.at(0).sizes.at(0).find(plan);

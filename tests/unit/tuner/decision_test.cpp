@@ -9,10 +9,10 @@ namespace attune::tuner {
 namespace {
 
 using testing::Journalist;
-const Plan vendor{};
-const Plan mesh{.variant = "mesh"};
+using testing::mesh;
+using testing::two_shot;
+using testing::vendor;
 const Plan mesh2{.variant = "mesh", .blocks = 2};
-const Plan two_shot{.variant = "two_shot"};
 const Plan ring{.variant = "ring"};
 
 Decision decided(const Journalist& journal, const DecisionOptions& options = {}) {

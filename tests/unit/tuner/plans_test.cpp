@@ -11,9 +11,9 @@
 namespace attune::tuner {
 namespace {
 
-const Plan vendor{};
-const Plan mesh{.variant = "mesh"};
-const Plan two_shot{.variant = "two_shot"};
+using testing::mesh;
+using testing::two_shot;
+using testing::vendor;
 
 TEST(Resized, KeepsWholeElementsAndRows) {
   const Problem flat{.dtype = DType::f64, .count = 100, .ranks = 2};

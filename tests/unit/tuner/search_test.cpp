@@ -17,9 +17,9 @@
 namespace attune::tuner {
 namespace {
 
-const Plan vendor{};
-const Plan mesh{.variant = "mesh"};
-const Plan two_shot{.variant = "two_shot"};
+using testing::mesh;
+using testing::two_shot;
+using testing::vendor;
 
 Plan mesh_of(int blocks) { return {.variant = "mesh", .blocks = blocks}; }
 

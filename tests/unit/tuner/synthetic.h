@@ -10,6 +10,10 @@
 
 namespace attune::tuner::testing {
 
+inline const Plan vendor{};
+inline const Plan mesh{.variant = "mesh"};
+inline const Plan two_shot{.variant = "two_shot"};
+
 /// Facts by name: ring and tree are per-hop, everything else rank_order; simpler means earlier in this list.
 inline std::optional<PlanFacts> facts(const Plan& plan) {
   const std::vector<std::string> known{"vendor", "push", "mesh", "two_shot", "two_shot_write", "ring", "tree"};
