@@ -12,6 +12,7 @@
 #include "runtime/cuda_backend.h"
 #include "runtime/cuda_device.h"
 #include "runtime/host_registry.h"
+#include "src/commit.h"
 #include "src/machine.h"
 
 extern char** environ;
@@ -111,7 +112,7 @@ Json new_manifest(const Json& config, const LaunchFacts& launch) {
           {"machine", describe_machine()},
           {"software",
            {{"attune", software.attune},
-            {"commit", ATTUNE_COMMIT},
+            {"commit", built_commit()},
             {"vendor", software.vendor},
             {"driver", software.driver},
             {"compiler", __VERSION__},
