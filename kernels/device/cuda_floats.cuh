@@ -1,7 +1,7 @@
 #pragma once
-/// Conversions of the narrow floats by the hardware's instructions, two lanes at a time, with the bits of
-/// core/floats.h: NaN, for which the hardware has patterns of its own, comes out as the one canonical pattern. 8-bit
-/// floats have instructions from sm_89 on; before, and in plain C++, core/floats.h does it.
+/// Minimum, maximum and the conversions of the narrow floats by the hardware's instructions, with the bits of
+/// device/ops.h and core/floats.h: NaN, for which the hardware has patterns of its own, comes out as the one canonical
+/// pattern. 8-bit floats have instructions from sm_89 on; before, and in plain C++, core/floats.h does it.
 #include <cstdint>
 
 #include "device/lane_pack.h"
@@ -10,6 +10,19 @@ namespace attune {
 
 #ifdef __CUDACC__
 namespace detail {
+
+template <>
+ATTUNE_DEVICE float extreme_one<true, float>(float a, float b) {
+  float result = 0;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result != result ? __uint_as_float(0x7FC00000U) : result;
+}
+template <>
+ATTUNE_DEVICE float extreme_one<false, float>(float a, float b) {
+  float result = 0;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result != result ? __uint_as_float(0x7FC00000U) : result;
+}
 
 /// Two lanes: the low one in the low half.
 template <class T>

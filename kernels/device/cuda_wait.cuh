@@ -32,6 +32,7 @@ ATTUNE_DEVICE void fail(const Launch& launch, BlockMemory& block, FailureKind ki
     record.peer_digest = peer_digest;
     store_release(reinterpret_cast<std::uint32_t&>(record.kind), static_cast<std::uint32_t>(kind));
   }
+  ATTUNE_NO_UNROLL
   for (int peer = 0; peer < launch.ranks; ++peer)
     if (peer != launch.rank && launch.control[peer] != nullptr)
       store_relaxed(launch.control[peer]->pad.line[block_index()][launch.rank].failed, 1U);

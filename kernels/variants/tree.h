@@ -46,12 +46,16 @@ struct tree {
     for (int which = 0; which < 2; ++which) {  // children have read all of mine
       const TreePlace me = place_in_tree(team.rank, team.ranks, which);
       if (!me.root()) block.notify(me.parent);
-      for (const int child : me.children)
-        if (child >= 0) block.wait(child);
+      for_each_child(me, [&](int child) { block.wait(child); });
     }
   }
 
  private:
+  /// One after the other, at constant places: a GPU keeps them in registers.
+  ATTUNE_DEVICE static void for_each_child(const TreePlace& me, auto f) {
+    if (me.children[0] >= 0) f(me.children[0]);
+    if (me.children[1] >= 0) f(me.children[1]);
+  }
   template <class T>
   ATTUNE_DEVICE static void reduce(auto& block, const auto& team, int which, Span half, const auto& buffers, auto op,
                                    auto epilogue) {
@@ -61,13 +65,11 @@ struct tree {
       return widen(leaf ? buffers.in(child).load(i) : buffers.out(child).load(i));
     };
     for (const Span part : chunks_of(half, buffers.chunk)) {
-      for (const int child : me.children)
-        if (child >= 0) block.wait(child);  // its partial sum of this chunk is ready
+      for_each_child(me, [&](int child) { block.wait(child); });  // its partial sum of this chunk is ready
       if (!me.leaf())
         block.for_each_pack(part, [&](auto i) {
           auto sum = widen(buffers.in(team.rank).load(i));
-          for (const int child : me.children)
-            if (child >= 0) sum = op(sum, partial(child, i));
+          for_each_child(me, [&](int child) { sum = op(sum, partial(child, i)); });
           buffers.out(team.rank).store(i, me.root() ? narrow<T>(epilogue(i, sum)) : narrow<T>(sum));
         });
       if (!me.root()) block.notify(me.parent);
@@ -80,8 +82,7 @@ struct tree {
         block.wait(me.parent);  // the result of this chunk is there
         block.copy(part, buffers.out(me.parent), buffers.out(team.rank));
       }
-      for (const int child : me.children)
-        if (child >= 0) block.notify(child);
+      for_each_child(me, [&](int child) { block.notify(child); });
     }
   }
 };
