@@ -7,21 +7,11 @@
 
 #include "core/types.h"
 #include "device/signal.h"
+#include "device/symmetric_address.h"
 
 namespace attune::host {
 
 inline constexpr int max_blocks = 64;
-
-/// Where a rank's buffers lie, in words that mean the same in every process: segment number and offset.
-struct SymmetricAddress {
-  std::uint64_t word = 0;
-  static constexpr int offset_bits = 44;
-  static constexpr SymmetricAddress make(std::uint64_t segment, std::uint64_t offset) {
-    return {(segment << offset_bits) | offset};
-  }
-  [[nodiscard]] constexpr std::size_t segment() const { return word >> offset_bits; }
-  [[nodiscard]] constexpr std::size_t offset() const { return word & ((std::uint64_t{1} << offset_bits) - 1); }
-};
 
 /// What a rank tells its peers of one launch: where its buffers are.
 struct LaunchRecord {
