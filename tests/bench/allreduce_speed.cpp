@@ -3,7 +3,8 @@
 ///                               [--dtype f32|bf16] [--seconds 0.3] [--plans auto,two_shot_write:256K] [--csv FILE]
 /// One line per size: of each candidate the median of (last end - common start) in µs, and the median of the vendor's
 /// time over its own in the same turn. Plans: `auto` is the table's choice; `bf16` the same bytes as bf16, `bf16_half`
-/// the same count; `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache. The
+/// the same count; `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache;
+/// `bound_NAME` is an exchange of two ranks by hand (bound.h) and left out where it does not take the size. The
 /// vendor's column of bf16 is its sum of 16-bit integers. A turn with an involuntary context switch or a late start on
 /// any rank is dropped where enough others are left; with more ranks than cores none is, and a sample is the mean of
 /// several calls in a row. The file gets one line per size and candidate, with a 99 % interval of the ratio.
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <random>
 #include <vector>
 #if defined(__SSE2__)
@@ -27,6 +29,9 @@
 #endif
 
 #include "attune/attune.hpp"
+#if defined(__x86_64__)
+#include "bound.h"
+#endif
 
 namespace {
 
@@ -242,16 +247,16 @@ class Measurement {
     for (std::size_t c = 0; c < order.size(); ++c) order[c] = c;
     const int calls = !clock_.crowded() ? 1 : bytes <= 64 * 1024 ? 16 : 2;
     std::minstd_rand random(7);
-    for (const auto& c : candidates) c.second(), c.second();
+    for (const auto& c : candidates) c.call(), c.call();
     Turns turns;
     const std::int64_t begin = now_ns();
     for (int more = 1; more != 0;) {
       std::ranges::shuffle(order, random);
       auto& turn = turns.emplace_back(candidates.size());
       for (const std::size_t c : order) {
-        if (s_.rewritten || s_.in_place) rewrite(bytes, static_cast<int>(turns.size()));
+        if (s_.rewritten || s_.in_place) rewrite(candidates[c].input, bytes, static_cast<int>(turns.size()));
         const auto run = [&] {
-          for (int k = 0; k < calls; ++k) candidates[c].second();
+          for (int k = 0; k < calls; ++k) candidates[c].call();
         };
         turn[c] = clock_.time(run, bytes > 1 << 20 ? 20000 : 1500) / calls;
       }
@@ -264,41 +269,57 @@ class Measurement {
   }
 
  private:
-  using Candidate = std::pair<std::string, std::function<void()>>;
+  struct Candidate {
+    std::string name;
+    std::function<void()> call;
+    std::byte* input;
+  };
 
   std::vector<Candidate> candidates_for(Bytes bytes) {
     const auto dtype = s_.bf16 ? attune::DType::bf16 : attune::DType::f32;
     const Index count = bytes / attune::size_of(dtype);
     std::vector<Candidate> candidates;
-    candidates.emplace_back("mpi", [&, count] {
+    const auto add = [&](const std::string& name, std::function<void()> call) {
+      candidates.push_back({name, std::move(call), in_});
+    };
+    add("mpi", [&, count] {
       MPI_Allreduce(s_.in_place ? MPI_IN_PLACE : in_, out_, static_cast<int>(count), s_.bf16 ? MPI_UINT16_T : MPI_FLOAT,
                     MPI_SUM, MPI_COMM_WORLD);
     });
     for (const auto& name : s_.plans) {
       if (name == "memcpy") {
-        candidates.emplace_back(name, [&, bytes] { std::memcpy(out_, in_, static_cast<std::size_t>(bytes)); });
+        add(name, [&, bytes] { std::memcpy(out_, in_, static_cast<std::size_t>(bytes)); });
       } else if (name == "floor") {
-        candidates.emplace_back(name, [&, bytes] { stream_copy(out_, in_, bytes); });
+        add(name, [&, bytes] { stream_copy(out_, in_, bytes); });
       } else if (name == "bf16" || name == "bf16_half") {
         const Index halves = bytes / (name == "bf16" ? 2 : 4);
-        candidates.emplace_back(
-            name, [&, halves] { comm_.allreduce(in_, out_, halves, attune::DType::bf16, attune::Op::sum); });
+        add(name, [&, halves] { comm_.allreduce(in_, out_, halves, attune::DType::bf16, attune::Op::sum); });
+      } else if (name.starts_with("bound_")) {
+        add_bound(candidates, name, bytes);
       } else if (name == "auto") {
-        candidates.emplace_back(name, [&, count, dtype] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum); });
+        add(name, [&, count, dtype] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum); });
       } else {
         attune::Plan plan{.variant = name.substr(0, name.find(':'))};
         if (name.find(':') != name.npos) plan.chunk_bytes = parse_size(name.substr(name.find(':') + 1));
-        candidates.emplace_back(
-            name, [&, count, dtype, plan] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum, plan); });
+        add(name, [&, count, dtype, plan] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum, plan); });
       }
     }
     return candidates;
   }
 
+  void add_bound([[maybe_unused]] std::vector<Candidate>& candidates, [[maybe_unused]] const std::string& name,
+                 [[maybe_unused]] Bytes bytes) {
+#if defined(__x86_64__)
+    if (comm_.size() != 2 || !__builtin_cpu_supports("avx2")) return;
+    if (!bound_) bound_ = std::make_unique<attune::bench::Bound>(MPI_COMM_WORLD, *std::ranges::max_element(s_.sizes));
+    if (auto call = bound_->named(name, bytes)) candidates.push_back({name, std::move(call), bound_->input()});
+#endif
+  }
+
   void print(Bytes bytes, const std::vector<Candidate>& candidates, const Turns& turns) const {
     fmt::print("{:>10} n={:<5} mpi {:9.2f} |", bytes, turns.size(), times_of(turns, 0).median);
     for (std::size_t c = 1; c < candidates.size(); ++c)
-      fmt::print(" {} {:.2f} ({:.2f}x)", candidates[c].first, times_of(turns, c).median, ratios_of(turns, c).median);
+      fmt::print(" {} {:.2f} ({:.2f}x)", candidates[c].name, times_of(turns, c).median, ratios_of(turns, c).median);
     fmt::print("\n");
     std::fflush(stdout);
     if (s_.csv.empty()) return;
@@ -309,13 +330,13 @@ class Measurement {
       const Middle time = times_of(turns, c), ratio = ratios_of(turns, c);
       file << fmt::format("{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{}\n", comm_.size(),
                           s_.staged ? "staged" : "registered", s_.rewritten ? "rewritten" : "hot",
-                          s_.bf16 ? "bf16" : "f32", bytes, candidates[c].first, time.median, ratio.median, ratio.low,
+                          s_.bf16 ? "bf16" : "f32", bytes, candidates[c].name, time.median, ratio.median, ratio.low,
                           ratio.high, turns.size());
     }
   }
 
-  void rewrite(Bytes bytes, int round) {
-    auto* words = reinterpret_cast<std::uint32_t*>(in_);
+  static void rewrite(std::byte* input, Bytes bytes, int round) {
+    auto* words = reinterpret_cast<std::uint32_t*>(input);
     const auto value = static_cast<std::uint32_t>(round & 7);
     for (Bytes i = 0; i < bytes / 4; ++i) words[i] = 0x3F803F80U + value;
   }
@@ -324,6 +345,9 @@ class Measurement {
   Clock clock_;
   std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;
+#if defined(__x86_64__)
+  std::unique_ptr<attune::bench::Bound> bound_;
+#endif
 };
 
 }  // namespace
