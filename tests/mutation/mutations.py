@@ -137,7 +137,7 @@ def of_runtime():
     piece = "static_cast<std::byte*>(call.out) + piece.first * width"
     return [
         one(RUNTIME, "std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));", "", "mesh"),
-        one(RUNTIME, "std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));", "", "two_shot_write"),
+        one(RUNTIME, "std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));", ";", "two_shot_write"),
         one(RUNTIME, "(in == out && traits.in_place == InPlace::unsafe)", "false", "mesh"),
         one(RUNTIME, piece, "static_cast<std::byte*>(call.out)", "mesh"),
         one(RUNTIME, ".add(static_cast<std::uint64_t>(call.count))", "", "mesh"),
