@@ -158,11 +158,14 @@ cudaError_t cudaGetDeviceCount(int* count) {
   });
 }
 cudaError_t cudaSetDevice(int ordinal) {
-  return call(__func__, [&] {
-    if (!valid_ordinal(ordinal)) return cudaErrorInvalidDevice;
-    set_current_device(ordinal);
-    return cudaSuccess;
-  });
+  return call(
+      __func__,
+      [&] {
+        if (!valid_ordinal(ordinal)) return cudaErrorInvalidDevice;
+        set_current_device(ordinal);
+        return cudaSuccess;
+      },
+      true);
 }
 cudaError_t cudaInitDevice(int ordinal, unsigned /*flags*/, unsigned /*more*/) {
   return call(__func__, [&] { return valid_ordinal(ordinal) ? cudaSuccess : cudaErrorInvalidDevice; });

@@ -80,11 +80,11 @@ bool counts_and_fails(const char* name, cudaError_t* error) {
   return false;
 }
 
-cudaError_t enter(const char* name) {
+cudaError_t enter(const char* name, bool always) {
   cudaError_t error = cudaSuccess;
   if (counts_and_fails(name, &error)) return error;
   if (device_count() == 0) return cudaErrorNoDevice;
-  return static_cast<cudaError_t>(current_device().sticky.load());
+  return always ? cudaSuccess : static_cast<cudaError_t>(current_device().sticky.load());
 }
 cudaError_t leave(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last = error;

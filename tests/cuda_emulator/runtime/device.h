@@ -35,7 +35,7 @@ void set_current_device(int ordinal);
 [[nodiscard]] bool valid_ordinal(int ordinal);
 
 /// Counts the call, plants its failure when one is asked for, and says what is left to say before its body runs.
-[[nodiscard]] cudaError_t enter(const char* name);
+[[nodiscard]] cudaError_t enter(const char* name, bool always);
 /// Keeps an error for cudaGetLastError.
 cudaError_t leave(cudaError_t error);
 /// True when the nth event of this name (a call, or "kernel") was asked to fail.
@@ -44,10 +44,11 @@ cudaError_t leave(cudaError_t error);
 cudaError_t take_last_error();
 cudaError_t last_error();
 
-/// The frame of a call: body() returns a cudaError_t.
+/// The frame of a call: body() returns a cudaError_t. The error of a device that has ended is returned instead of
+/// calling it, unless `always`.
 template <class F>
-cudaError_t call(const char* name, F body) {
-  if (const auto error = enter(name); error != cudaSuccess) return leave(error);
+cudaError_t call(const char* name, F body, bool always = false) {
+  if (const auto error = enter(name, always); error != cudaSuccess) return leave(error);
   const cudaError_t error = body();
   const auto sticky = device_count() > 0 ? static_cast<cudaError_t>(current_device().sticky.load()) : cudaSuccess;
   return leave(sticky != cudaSuccess ? sticky : error);

@@ -2,13 +2,18 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace attune::emulator {
 namespace {
 
-constexpr std::size_t stack_bytes = std::size_t{128} << 10U, guard_bytes = 4096;
+constexpr std::size_t stack_bytes = std::size_t{128} << 10U;
+/// At the far end of every stack. Guard pages would be more mappings than a process may have.
+constexpr std::uint64_t canary = 0x5AC0'FFEE'5AC0'FFEE;
 
 std::vector<Fiber*>& pool() {
   thread_local std::vector<Fiber*> fibers;
@@ -20,7 +25,7 @@ Fiber* make_fiber() {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
   fiber->stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (fiber->stack == MAP_FAILED) std::abort();
-  mprotect(fiber->stack, guard_bytes, PROT_NONE);
+  std::memcpy(fiber->stack, &canary, sizeof canary);
   return fiber;
 }
 
@@ -43,7 +48,13 @@ Fiber* take_fiber(void (*entry)()) {
   return fiber;
 }
 
-void give_fiber(Fiber* fiber) { pool().push_back(fiber); }
+void give_fiber(Fiber* fiber) {
+  if (std::memcmp(fiber->stack, &canary, sizeof canary) != 0) {
+    std::fprintf(stderr, "emulated: a thread of a kernel needs more than %zu bytes of stack\n", stack_bytes);
+    std::abort();
+  }
+  pool().push_back(fiber);
+}
 
 void enter_fiber(Fiber& fiber, std::jmp_buf& back) {
   if (_setjmp(back) != 0) return;
