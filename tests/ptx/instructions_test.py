@@ -2,14 +2,15 @@
 """The PTX of the kernels: 128-bit accesses, all peer loads before the first use, flags acquired and released at system
 scope, mail in halves with flags, multimem instructions where the switch is promised, no read-only loads.
 
-usage: instructions_test.py FILE.ptx...
+usage: instructions_test.py LIST (a file that names the objects, one a line)
 """
 import re
 import sys
 
 from pathlib import Path
 
-from kernels import MODELS, kernel_of
+from fatbin import ptx_of
+from kernels import MODELS, kernel_of, kernels_in
 
 LOAD, STORE = r"ld\.global\.v4\.", r"st\.global\.v4\."
 ACQUIRE, RELEASE = r"ld\.acquire\.sys", r"st\.release\.sys"
@@ -61,9 +62,10 @@ def faults_of(name, dtype, ranks, body, multimem):
 
 
 def main():
-    ptx = "\n".join(Path(name).read_text(encoding="utf-8") for name in sys.argv[1:])
+    objects = Path(sys.argv[1]).read_text(encoding="utf-8").split()
+    ptx = "\n".join(map(ptx_of, objects))
     kernels = entries(ptx)
-    target = max([int(number) for number in re.findall(r"\.target\s+sm_(\d+)", ptx)], default=0)
+    target = max([int(number) for number in re.findall(r"^\.target\s+sm_(\d+)", ptx, re.MULTILINE)], default=0)
     seen, faults = set(), []
     for mangled, body in kernels.items():
         kernel = kernel_of(mangled)
@@ -74,6 +76,8 @@ def main():
         faults += [f"{name} {MODELS[of_type]} {ranks} ranks: {fault}"
                    for fault in faults_of(name, MODELS[of_type], ranks, body, target >= 90)]
     faults += [f"no kernel of {name}" for name in PULL + FUSED + IN_SWITCH + ["push"] if name not in seen]
+    without = set().union(*map(kernels_in, objects)) - set(map(kernel_of, kernels))
+    faults += [f"no PTX of {' '.join(map(str, kernel))}" for kernel in sorted(without)]
     print("\n".join(faults[:40]))
     print(f"sm_{target}: {len(kernels)} kernels read, {len(faults)} faults")
     return 1 if faults else 0

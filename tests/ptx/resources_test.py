@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """ptxas' report of every kernel on every architecture: no spills, no stack frame, registers within the launch bound.
 
-usage: resources_test.py FOLDER (searched for the *.ptxas that keep_report.py has written)
+Every object has a report (OBJECT.ptxas, by keep_report.py), and every report of a variant has kernels.
+
+usage: resources_test.py LIST (a file that names the objects, one a line)
 """
 import collections
 import re
 import sys
 from pathlib import Path
 
-from kernels import kernel_of
+from kernels import kernel_of, kernels_in
 
 REGISTER_FILE = 65536  # of a multiprocessor
 FEWEST_KERNELS = 100
@@ -34,20 +36,40 @@ def registers_of(kernel):
     return min(REGISTER_FILE // (256 if small else 512), 255)
 
 
+def faults_of(architecture, kernel, stack, spills, registers):
+    """What is too much for a kernel."""
+    name = f"{architecture} {' '.join(map(str, kernel))}"
+    if stack or spills:
+        yield f"{name}: a stack frame of {stack} bytes, {spills} bytes of spills"
+    if registers > registers_of(kernel):
+        yield f"{name}: {registers} registers, at most {registers_of(kernel)}"
+
+
+def read(path, kernels, faults):
+    """Reads the report of one object into {architecture: registers of kernels}."""
+    report = Path(path + ".ptxas")
+    if not report.exists():
+        faults.append(f"no report of {path}")
+        return
+    reported = collections.defaultdict(set)
+    for architecture, function, *used in rows_of(report.read_text(encoding="utf-8")):
+        if kernel := kernel_of(function):
+            reported[architecture].add(kernel)
+            kernels[architecture].append(used[-1])
+            faults += faults_of(architecture, kernel, *used)
+    expected = kernels_in(path)
+    if not expected and "start_line" not in path:
+        faults.append(f"no kernel in {path}")
+    for architecture in reported or ["every architecture"]:
+        faults += [f"{architecture}: no report of {' '.join(map(str, kernel))}"
+                   for kernel in sorted(expected - reported[architecture])]
+
+
 def main():
-    reports = sorted(Path(sys.argv[1]).rglob("*.ptxas"))
-    kernels = collections.defaultdict(list)
-    faults = []
-    for architecture, function, stack, spills, registers in (row for file in reports for row in rows_of(file.read_text())):
-        kernel = kernel_of(function)
-        if kernel is None:
-            continue
-        kernels[architecture].append(registers)
-        name = f"{architecture} {' '.join(str(part) for part in kernel)}"
-        if stack or spills:
-            faults.append(f"{name}: a stack frame of {stack} bytes, {spills} bytes of spills")
-        if registers > registers_of(kernel):
-            faults.append(f"{name}: {registers} registers, at most {registers_of(kernel)}")
+    objects = [name for name in Path(sys.argv[1]).read_text(encoding="utf-8").split() if name.endswith(".cu.o")]
+    kernels, faults = collections.defaultdict(list), []
+    for path in objects:
+        read(path, kernels, faults)
     for architecture, registers in sorted(kernels.items()):
         registers.sort()
         print(f"{architecture}: {len(registers)} kernels, registers {registers[0]} to {registers[-1]}, "
@@ -57,7 +79,7 @@ def main():
     if not kernels:
         faults.append("no kernel found")
     print("\n".join(faults[:40]))
-    print(f"{len(reports)} reports, {len(faults)} faults")
+    print(f"{len(objects)} objects, {len(faults)} faults")
     return 1 if faults else 0
 
 
