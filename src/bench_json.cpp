@@ -75,9 +75,10 @@ Json configuration(const BenchRequest& request, const std::vector<BenchRank>& ra
 }
 
 Json half_json(const BenchRequest& request, const BenchHalf& half, Bytes bytes, int ranks) {
-  Json json{{request.flags.cpu_time == 1 ? "cpu_time" : "time", half.time_us},
-            {"alg_bw", algorithm_bandwidth(bytes, half.time_us)},
-            {"bus_bw", bus_bandwidth(bytes, half.time_us, ranks)},
+  const bool timed = half.time_us >= 0;
+  Json json{{request.flags.cpu_time == 1 ? "cpu_time" : "time", timed ? Json(half.time_us) : Json()},
+            {"alg_bw", timed ? Json(algorithm_bandwidth(bytes, half.time_us)) : Json()},
+            {"bus_bw", timed ? Json(bus_bandwidth(bytes, half.time_us, ranks)) : Json()},
             {"nwrong", half.wrong < 0 ? Json() : Json(static_cast<double>(half.wrong))},
             {"plan", to_json(half.plan)},
             {"answered_by", half.answered}};

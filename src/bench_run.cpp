@@ -212,7 +212,10 @@ BenchHalf BenchRunner::half(const Problem& problem) {
     isolated(problem, half);
   else
     half.time_us = back_to_back(problem, half.plan);
-  if (team_.on_gpus() && hardware_of(DeviceKind::cuda).name.starts_with("emulated")) half.time_us = -1;
+  if (team_.on_gpus() && is_emulated(hardware_of(DeviceKind::cuda))) {
+    half.time_us = -1;
+    half.ratio.reset();
+  }
   if (request_.flags.check > 0) check(problem, half);
   return half;
 }

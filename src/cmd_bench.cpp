@@ -11,6 +11,7 @@
 #include "src/bench_print.h"
 #include "src/command.h"
 #include "src/machine.h"
+#include "src/manifest.h"
 #include "src/mpi_session.h"
 #include "src/units.h"
 
@@ -62,8 +63,8 @@ void tell_notes(const MpiSession& session, Communicator& comm) {
   if (session.rank() != 0) return;
   if (session.size() == 1)
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
-  if (comm.device() == DeviceKind::cuda && cuda::hardware().name.starts_with("emulated"))
-    fmt::print(stderr, "attune: note: emulated GPUs: there are no times\n");
+  if (comm.device() == DeviceKind::cuda && is_emulated(cuda::hardware()))
+    fmt::print(stderr, "attune: note: emulated: there is no GPU behind this, and there are no times\n");
   if (const std::string reason = comm.why_not("vendor"); !reason.empty() && comm.device() == DeviceKind::cuda)
     fmt::print(stderr, "attune: note: nothing to compare with: {}\n", reason);
   if (comm.oversubscribed())

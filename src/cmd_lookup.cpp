@@ -3,12 +3,13 @@
 
 #include <cstdio>
 
-#include "core/hardware.h"
 #include "device/host_memory.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
+#include "runtime/cuda_device.h"
 #include "src/command.h"
+#include "src/manifest.h"
 #include "src/units.h"
 #include "src/words.h"
 #include "variants/registry.h"
@@ -20,7 +21,8 @@ constexpr auto lookup_names = all_variant_names();
 
 struct LookupFlags {
   std::string table, dtype = "f32", op = "sum", bytes, placement = "out_of_place", memory = "registered",
-                     launch_mode = "eager", numerics = "rank_order", collective = "allreduce", epilogue = "none";
+                     launch_mode = "eager", numerics = "rank_order", collective = "allreduce", epilogue = "none",
+                     device = "host";
   int ranks = 2;
   Index cols = 0;
   bool json = false, strict = false;
@@ -94,13 +96,28 @@ void print_text(const FoundTable& found, const Problem& problem, const TableKey&
   if (!found.warning.empty()) fmt::print(stderr, "attune: warning: {}\n", found.warning);
 }
 
+/// A table of GPUs may be asked where there is none.
+FoundTable find_table_of(DeviceKind device, const LookupFlags& flags) {
+  const bool cuda = device == DeviceKind::cuda;
+  const TableLimits limits{lookup_names, cuda ? cuda::max_plan_blocks : host::max_blocks, cuda ? cuda::max_plan_threads : 1};
+  if (!cuda || cuda::why_no_device().empty())
+    return find_and_load_table(flags.table, hardware_of(device), limits, flags.strict, process_environment,
+                               ATTUNE_PREFIX);
+  FoundTable found;
+  const auto file = find_table(flags.table, Hardware{.device = device}, process_environment, ATTUNE_PREFIX);
+  if (!file) return found;
+  found.file = *file;
+  found.table = load_table(file->path, limits);
+  found.warning = "no GPU here to compare the table's hardware with: " + found.table.hardware.name;
+  return found;
+}
+
 Status look_up(const LookupFlags& flags) {
   const Problem problem = problem_of(flags);
-  const TableLimits limits{lookup_names, host::max_blocks, 1};
-  const auto found =
-      find_and_load_table(flags.table, host_hardware(), limits, flags.strict, process_environment, ATTUNE_PREFIX);
+  const auto device = parse_word<DeviceKind>(flags.device, "--device");
+  const auto found = find_table_of(device, flags);
   const auto numerics = parse_word<Numerics>(flags.numerics, "--numerics");
-  const Dispatcher dispatcher(found.table, DeviceKind::host, problem.ranks, numerics, lookup_names);
+  const Dispatcher dispatcher(found.table, device, problem.ranks, numerics, lookup_names);
   const Answer answer = dispatcher.find(problem);
   const TableKey asked = key_of(problem, numerics);
   flags.json ? print_json(found, problem, asked, answer) : print_text(found, problem, asked, answer);
@@ -110,6 +127,7 @@ Status look_up(const LookupFlags& flags) {
 void declare(CLI::App& app, LookupFlags& flags) {
   app.add_option("--table", flags.table, "Dispatch table; 'none' = built-in; default: ATTUNE_TABLE, then the folders");
   app.add_option("--bytes", flags.bytes, "Size of one rank's input, such as 1M")->required();
+  app.add_option("--device", flags.device, "host or cuda")->capture_default_str();
   app.add_option("--ranks", flags.ranks, "Ranks of the team")->capture_default_str();
   app.add_option("--dtype", flags.dtype, "f64 f32 f16 bf16 f8e4m3 f8e5m2 i8 u8 i32 u32 i64 u64")->capture_default_str();
   app.add_option("--op", flags.op, "sum avg prod min max")->capture_default_str();

@@ -1,4 +1,5 @@
 /// attune sweep: the command line.
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <vector>
@@ -49,9 +50,10 @@ Json overrides_of(const SweepFlags& flags) {
 
 void declare(CLI::App& app, SweepFlags& flags) {
   flags.app = &app;
-  app.add_option("--config", flags.request.config, "Configuration (JSON); every key has a default");
+  app.add_option("--config", flags.request.config,
+                 "Configuration (JSON); with --device cuda configs/cuda.json if none is given");
   app.add_option("--device", flags.device, "host (ranks are processes on CPUs, the default) or cuda (a GPU per rank)");
-  app.add_option("--out", flags.request.out, "Run folder to write");
+  app.add_option("--out", flags.request.out, "Run folder to write; with --device cuda runs/cuda if none is given");
   app.add_flag("--resume", flags.request.resume, "Continue the run in --out; cells that hung or crashed are skipped");
   app.add_flag("--append", flags.request.append,
                "Measure all cases once more into --out, as one more launch; the table then rests on all of them")
@@ -74,12 +76,28 @@ void declare(CLI::App& app, SweepFlags& flags) {
       "Flags replace keys of the configuration. Example:\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today --append\n"
+      "  mpirun -n 8 attune sweep --device cuda --out runs/gpus\n"
       "Exit codes: 0 all cells right, 4 a cell hung, 6 bad configuration or folder, 7 a cell gave wrong results.");
 }
 
-/// A GPU that is not there is the first thing to say: what else the command line lacks does not matter then.
-void require_flags(const SweepFlags& flags) {
-  if (flags.device == name_of(DeviceKind::cuda)) cuda::require_device();
+/// configs/cuda.json of the checkout or the installation that this program belongs to; empty where there is none.
+std::string config_for_gpus() {
+  std::error_code none;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  for (const auto* place : {"../../configs", "../share/attune/configs"})
+    if (const auto file = (folder / place / "cuda.json").lexically_normal(); std::filesystem::exists(file, none))
+      return file.string();
+  return {};
+}
+
+/// A GPU that is not there is the first thing to say: what else the command line lacks does not matter then. On GPUs
+/// both have a default.
+void complete_flags(SweepFlags& flags) {
+  if (flags.device == name_of(DeviceKind::cuda)) {
+    cuda::require_device();
+    if (flags.request.config.empty()) flags.request.config = config_for_gpus();
+    if (flags.request.out.empty() && !flags.request.resume && !flags.request.append) flags.request.out = "runs/cuda";
+  }
   const auto require = [](const std::string& value, const char* name) {
     if (value.empty())
       throw Error(Status::usage, std::string("sweep: ") + name + " is required", "see attune sweep --help");
@@ -96,7 +114,7 @@ Command make_sweep_command() {
           .options = [flags](CLI::App& app) { declare(app, *flags); },
           .run =
               [flags] {
-                require_flags(*flags);
+                complete_flags(*flags);
                 flags->request.overrides = overrides_of(*flags);
                 return with_mpi([&](MpiSession& session) {
                   Executor executor;

@@ -97,6 +97,8 @@ std::string utc_now() {
 
 Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }
 
+bool is_emulated(const Hardware& hardware) { return hardware.name.starts_with("emulated"); }
+
 Software software_here(DeviceKind device) {
   if (device == DeviceKind::host) return {.attune = ATTUNE_VERSION, .vendor = vendor_version(), .driver = ""};
   return {.attune = ATTUNE_VERSION, .vendor = cuda::vendor_version(), .driver = cuda::driver_version()};
@@ -120,6 +122,7 @@ Json new_manifest(const Json& config, const LaunchFacts& launch) {
           {"environment", environment_here()},
           {"config", config},
           {"oversubscribed", launch.oversubscribed},
+          {"emulated", is_emulated(here)},
           {"launches", Json::array({launch_json(launch)})}};
 }
 

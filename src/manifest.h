@@ -27,6 +27,8 @@ struct LaunchFacts {
 
 /// What stands behind a device here. Throws Error(device) when there is none.
 [[nodiscard]] Hardware hardware_of(DeviceKind device);
+/// Is it one that only tests have: times mean nothing there, and nobody is shown any.
+[[nodiscard]] bool is_emulated(const Hardware& hardware);
 [[nodiscard]] Software software_here(DeviceKind device = DeviceKind::host);
 
 }  // namespace attune::driver

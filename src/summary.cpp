@@ -93,6 +93,13 @@ std::vector<CellSummary> summarise(std::span<const tuner::Record> records, doubl
   return list;
 }
 
+void drop_times(std::span<CellSummary> cells) {
+  for (auto& cell : cells) {
+    cell.median_us = cell.ci_low_us = cell.ci_high_us = cell.vendor_us = 0;
+    cell.converged = false;
+  }
+}
+
 double algbw_gbs(const Problem& problem, double time_us) {
   return time_us > 0 ? static_cast<double>(problem.bytes()) / time_us / 1e3 : 0;
 }

@@ -34,6 +34,8 @@ struct CellSummary {
 [[nodiscard]] double algbw_gbs(const Problem& problem, double time_us);
 [[nodiscard]] double busbw_gbs(const Problem& problem, double time_us);
 
+/// An emulated device's cells keep what became of them and lose their times.
+void drop_times(std::span<CellSummary> cells);
 [[nodiscard]] std::string to_csv(std::span<const CellSummary> cells);
 
 }  // namespace attune::driver

@@ -137,6 +137,15 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
   quiet_barrier(session.world());
 }
 
+/// The rules of an emulated device, which the table names as its hardware, rest on no times.
+void drop_times(Table& table) {
+  for (auto& keyed : table.tables)
+    for (auto& rule : keyed.rules) {
+      rule.time_us = rule.vendor_us = 0;
+      rule.ci_us = {};
+    }
+}
+
 /// table.json: false when nothing could be tuned.
 bool write_table(const Book& book, const SweepConfig& config) {
   tuner::DecisionOptions options;
@@ -148,7 +157,8 @@ bool write_table(const Book& book, const SweepConfig& config) {
     const std::string journal = read_file(book.folder.file("journal.jsonl"));
     const std::string name = std::filesystem::weakly_canonical(book.folder.path()).filename().string();
     const Source source{.run = name, .journal_sha256 = sha256(journal), .created = utc_now()};
-    const Table table = tuner::table_of(tuned, hardware_of(config.device), software_here(config.device), source);
+    Table table = tuner::table_of(tuned, hardware_of(config.device), software_here(config.device), source);
+    if (is_emulated(table.hardware)) drop_times(table);
     std::size_t rules = 0;
     for (const auto& keyed : table.tables) rules += keyed.rules.size();
     write_file(path, to_text(table));
@@ -176,7 +186,7 @@ bool write_table(const Book& book, const SweepConfig& config) {
 /// The closing lines, and what the sweep ends with. Throws Error(unsupported) when nothing could be timed.
 Status close_book(Book& book, const SweepConfig& config) {
   book.journal.sync();
-  const auto cells = summarise(book.records, config.precision);
+  auto cells = summarise(book.records, config.precision);
   int timed = 0, wrong = 0, hung = 0, failed = 0, unsupported = 0;
   for (const auto& cell : cells) {
     timed += cell.timed();
@@ -186,9 +196,12 @@ Status close_book(Book& book, const SweepConfig& config) {
     unsupported += cell.status == CellStatus::unsupported;
   }
   write_table(book, config);
+  const bool emulated = config.device == DeviceKind::cuda && is_emulated(cuda::hardware());
+  if (emulated) drop_times(cells);
   write_file(book.folder.file("summary.csv"), to_csv(cells));
-  print(fmt::format("summary: {} ({} cells: {} timed, {} unsupported, {} wrong, {} timed out, {} failed)\n",
-                    book.folder.file("summary.csv"), cells.size(), timed, unsupported, wrong, hung, failed));
+  print(fmt::format("summary: {} ({} cells: {} {}, {} unsupported, {} wrong, {} timed out, {} failed)\n",
+                    book.folder.file("summary.csv"), cells.size(), timed, emulated ? "right (emulated)" : "timed",
+                    unsupported, wrong, hung, failed));
   book.folder.note_finished();
   if (wrong > 0) return Status::wrong;
   if (hung > 0) return Status::timeout;
@@ -202,8 +215,8 @@ void greet(const SweepConfig& config, const Book& book, int world) {
     print(fmt::format("{}: {} damaged lines of the journal are left out\n", book.folder.path(),
                       book.folder.earlier().bad.size()));
   if (world == 1) print("one rank has nobody to exchange data with: start with mpirun -n 2 or more for useful times\n");
-  if (config.device == DeviceKind::cuda && cuda::hardware().name.starts_with("emulated"))
-    print("emulated GPUs: what is right is right, but times mean nothing\n");
+  if (config.device == DeviceKind::cuda && is_emulated(cuda::hardware()))
+    print("emulated: there is no GPU behind this; what is right is right, and there are no times\n");
   std::string ranks;
   for (const int count : config.ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(count);
   print(fmt::format("sweep into {}: ranks {}, {} search, seed {}\n", book.folder.path(), ranks, name_of(config.search),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/manifest.h"
 #include "src/measure_meeting.h"
 #include "src/units.h"
 #include "tuner/search.h"
@@ -39,6 +40,15 @@ tuner::Record unsupported(const Problem& problem, const Plan& plan, const std::s
 /// Validation and rewriting cost grows with the size, and so does one call.
 double weight_of(const Problem& problem, std::size_t plans) {
   return static_cast<double>(plans) * (0.2 + static_cast<double>(problem.bytes()) / (8 << 20));
+}
+
+/// A line each for what went wrong.
+std::string bad_cells(std::span<const CellSummary> cells) {
+  std::string text;
+  for (const auto& cell : cells)
+    if (cell.status != CellStatus::ok && cell.status != CellStatus::unsupported)
+      text += fmt::format("\n  {}: {}: {}", name_of(cell.status), plan_words(cell.plan), cell.reason);
+  return text;
 }
 
 /// No less than what validating and warming up a cell takes on any machine.
@@ -77,10 +87,13 @@ std::string case_line(std::span<const CellSummary> cells, Numerics numerics) {
   text += fmt::format(", {} cells", cells.size());
   if (unsupported > 0) text += fmt::format(", {} unsupported", unsupported);
   if (bad > 0) text += fmt::format(", {} BAD", bad);
-  for (const auto& cell : cells)
-    if (cell.status != CellStatus::ok && cell.status != CellStatus::unsupported)
-      text += fmt::format("\n  {}: {}: {}", name_of(cell.status), plan_words(cell.plan), cell.reason);
-  return text;
+  return text + bad_cells(cells);
+}
+
+std::string emulated_case_line(std::span<const CellSummary> cells) {
+  const auto with = [&](CellStatus status) { return std::ranges::count(cells, status, &CellSummary::status); };
+  return fmt::format("{}: emulated, time n/a, {} of {} cells right, {} unsupported{}", describe(cells.front().problem),
+                     with(CellStatus::ok), cells.size(), with(CellStatus::unsupported), bad_cells(cells));
 }
 
 SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderOptions options, LeaderHooks hooks)
@@ -94,7 +107,8 @@ SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderO
                 const double share = std::min(1.0, (now_s() - job_start_s_) / job_budget_s_);
                 hooks_.progress((done_ + share * job_weight_) / total_, describe(problem) + " " + plan.variant);
               }),
-      cores_(static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))) {}
+      cores_(static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))),
+      emulated_(config.device == DeviceKind::cuda && is_emulated(hardware_of(config.device))) {}
 
 std::string SweepLeader::why_not(const Problem& problem, const Plan& plan) const {
   const std::string reason = worker_.executor().why_not(worker_.team().comm(), problem, plan);
@@ -228,7 +242,8 @@ void SweepLeader::tell(const std::vector<tuner::Record>& records) const {
   for (std::size_t first = 0; first < cells.size();) {
     std::size_t end = first;
     while (end < cells.size() && cells[end].problem == cells[first].problem) ++end;
-    hooks_.line(case_line(std::span(cells).subspan(first, end - first), config_.numerics));
+    const auto these = std::span(cells).subspan(first, end - first);
+    hooks_.line(emulated_ ? emulated_case_line(these) : case_line(these, config_.numerics));
     first = end;
   }
 }

@@ -33,6 +33,8 @@ struct LeaderOptions {
 /// One case for people: the best plan of the numerics class, the vendor, what went wrong. `cells` are those of one
 /// problem.
 [[nodiscard]] std::string case_line(std::span<const CellSummary> cells, Numerics numerics);
+/// The same on an emulated device: how many cells were right, no times.
+[[nodiscard]] std::string emulated_case_line(std::span<const CellSummary> cells);
 
 class SweepLeader {
  public:
@@ -63,6 +65,7 @@ class SweepLeader {
   LeaderHooks hooks_;
   LiveRunner runner_;
   int cores_;
+  bool emulated_;
   double done_ = 0;   ///< Weight of finished jobs,
   double total_ = 1;  ///< and of all.
   double job_weight_ = 0;

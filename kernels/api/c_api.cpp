@@ -6,6 +6,7 @@
 
 #include "attune/attune.h"
 #include "attune/attune.hpp"
+#include "runtime/cuda_device.h"
 
 /// A handle outlives a failed creation, so that there is a place for the reason.
 struct attune_comm {
@@ -61,7 +62,20 @@ attune::Options options_of(const attune_options& given) {
   options.numerics = static_cast<attune::Numerics>(numerics < 0 || numerics > 255 ? 255 : numerics);
   options.timeout_s = given.timeout_s;
   if (given.scratch_bytes != 0) options.scratch_bytes = given.scratch_bytes;
+  options.device = given.device == ATTUNE_CUDA ? attune::DeviceKind::cuda : attune::DeviceKind::host;
+  options.gpu = given.gpu;
   return options;
+}
+
+attune::Plan plan_of(const attune::Communicator& comm, const attune_plan& given) {
+  if (given.variant == nullptr)
+    throw Error(Status::usage, "no plan was given", "name a variant, or use attune_allreduce");
+  const bool cuda = comm.device() == attune::DeviceKind::cuda;
+  const int threads = given.threads != 0 ? given.threads : attune::cuda::default_threads;
+  return {.variant = given.variant,
+          .blocks = given.blocks,
+          .threads = cuda ? threads : 1,
+          .chunk_bytes = given.chunk_bytes};
 }
 }  // namespace
 
@@ -109,13 +123,29 @@ attune_status attune_allreduce_with(attune_comm* comm, const void* in, void* out
                                     attune_op op, const attune_plan* plan) {
   return guarded(comm, [&] {
     auto& communicator = live(comm);
-    if (plan == nullptr || plan->variant == nullptr)
-      throw Error(Status::usage, "no plan was given", "name a variant, or use attune_allreduce");
-    const attune::Plan by_hand{
-        .variant = plan->variant, .blocks = plan->blocks, .threads = 1, .chunk_bytes = plan->chunk_bytes};
+    const attune::Plan by_hand = plan_of(communicator, plan != nullptr ? *plan : attune_plan{});
     communicator.allreduce(in, out, count, checked<attune::DType>(dtype, "dtype"), checked<attune::Op>(op, "op"),
                            by_hand);
   });
+}
+
+attune_status attune_allreduce_on(attune_comm* comm, const void* in, void* out, int64_t count, attune_dtype dtype,
+                                  attune_op op, const attune_plan* plan, void* stream) {
+  return guarded(comm, [&] {
+    auto& communicator = live(comm);
+    const attune::AllreduceCall call{
+        in, out, count, checked<attune::DType>(dtype, "dtype"), checked<attune::Op>(op, "op"), {}, nullptr, stream};
+    if (plan == nullptr) return communicator.allreduce(call);
+    communicator.allreduce(call, plan_of(communicator, *plan));
+  });
+}
+
+attune_status attune_synchronize(attune_comm* comm, void* stream) {
+  return guarded(comm, [&] { live(comm).synchronize(stream); });
+}
+
+attune_status attune_complete_capture(attune_comm* comm) {
+  return guarded(comm, [&] { live(comm).complete_capture(); });
 }
 
 size_t attune_dtype_size(attune_dtype dtype) {

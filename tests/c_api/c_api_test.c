@@ -34,10 +34,15 @@ static void sums(attune_comm* comm) {
   fill(in, 1);
   EXPECT(attune_allreduce(comm, in, out, count, ATTUNE_F32, ATTUNE_SUM) == ATTUNE_SUCCESS);
   EXPECT(sum_is_right(out, ranks, 1));
-  const attune_plan plan = {"two_shot", 2, 0};
+  const attune_plan plan = {"two_shot", 2, 0, 0};
   fill(in, 2);
   EXPECT(attune_allreduce_with(comm, in, in, count, ATTUNE_F32, ATTUNE_SUM, &plan) == ATTUNE_SUCCESS);
   EXPECT(sum_is_right(in, ranks, 2));
+  fill(in, 4);
+  EXPECT(attune_allreduce_on(comm, in, out, count, ATTUNE_F32, ATTUNE_SUM, &plan, NULL) == ATTUNE_SUCCESS);
+  EXPECT(attune_synchronize(comm, NULL) == ATTUNE_SUCCESS && sum_is_right(out, ranks, 4));
+  EXPECT(attune_allreduce_on(comm, in, out, count, ATTUNE_F32, ATTUNE_SUM, NULL, NULL) == ATTUNE_SUCCESS);
+  EXPECT(attune_complete_capture(comm) == ATTUNE_SUCCESS && sum_is_right(out, ranks, 4));
   float* private_out = malloc(count * sizeof(float));
   fill(out, 3);
   EXPECT(attune_allreduce(comm, out, private_out, count, ATTUNE_F32, ATTUNE_SUM) == ATTUNE_SUCCESS);
@@ -49,7 +54,7 @@ static void sums(attune_comm* comm) {
 
 static void misuse(attune_comm* comm) {
   float one = 1, sum = 0;
-  const attune_plan unknown = {"two_shoot", 1, 0}, empty = {"mesh", 0, 0};
+  const attune_plan unknown = {"two_shoot", 1, 0, 0}, empty = {"mesh", 0, 0, 0};
   EXPECT(attune_allreduce_with(comm, &one, &sum, 1, ATTUNE_F32, ATTUNE_SUM, &unknown) == ATTUNE_ERROR_USAGE);
   EXPECT(strstr(attune_error_text(comm), "two_shoot") != NULL);
   EXPECT(strstr(attune_error_text(comm), "two_shot") != NULL);
@@ -73,6 +78,19 @@ static void failed_creation(void) {
   EXPECT(comm != NULL && strstr(attune_error_text(comm), "no/such/table.json") != NULL);
   EXPECT(attune_size(comm) == 0 && attune_rank(comm) == -1);
   EXPECT(attune_allreduce(comm, NULL, NULL, 0, ATTUNE_F32, ATTUNE_SUM) == ATTUNE_ERROR_USAGE);
+  attune_comm_free(comm);
+}
+
+/* Without a GPU the cuda device is refused by all ranks, with a way to go on. */
+static void cuda_or_not(void) {
+  attune_options options = ATTUNE_OPTIONS_DEFAULT;
+  options.table = "none";
+  options.device = ATTUNE_CUDA;
+  attune_comm* comm = NULL;
+  const attune_status status = attune_comm_create(MPI_COMM_WORLD, &options, &comm);
+  EXPECT(status == ATTUNE_SUCCESS || strstr(attune_error_text(comm), "GPU") != NULL ||
+         strstr(attune_error_text(comm), "--device host") != NULL);
+  EXPECT(status == ATTUNE_SUCCESS || status == ATTUNE_ERROR_DEVICE);
   attune_comm_free(comm);
 }
 
@@ -107,6 +125,7 @@ int main(int argc, char** argv) {
   attune_comm_free(NULL);
   failed_creation();
   one_rank_fails(ranks);
+  cuda_or_not();
   int worst = 0;
   MPI_Allreduce(&failures, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

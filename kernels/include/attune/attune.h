@@ -53,6 +53,9 @@ typedef enum attune_op { ATTUNE_SUM, ATTUNE_AVG, ATTUNE_PROD, ATTUNE_MIN, ATTUNE
 /** The loosest rounding that a table may use. */
 typedef enum attune_numerics { ATTUNE_RANK_ORDER, ATTUNE_PER_HOP, ATTUNE_IN_SWITCH } attune_numerics;
 
+/** Where the ranks' data lies. */
+typedef enum attune_device { ATTUNE_HOST, ATTUNE_CUDA } attune_device;
+
 /** Start from ATTUNE_OPTIONS_DEFAULT. */
 typedef struct attune_options {
   const char* table;        /**< Path of a dispatch table; "none" = built-in; NULL = ATTUNE_TABLE, then the folders. */
@@ -60,16 +63,19 @@ typedef struct attune_options {
   attune_numerics numerics; /**< Which numerics classes may compete. */
   double timeout_s;         /**< Limit of every wait; 0 = none; negative = ATTUNE_TIMEOUT_S, default 30. */
   int64_t scratch_bytes;    /**< Shared scratch per rank and region; 0 = the default (16 MiB). */
+  attune_device device;     /**< ATTUNE_CUDA: a GPU per rank, buffers in device memory. */
+  int gpu;                  /**< cuda: this device; -1 = the one of the rank's number on its node. */
 } attune_options;
 
 #define ATTUNE_OPTIONS_DEFAULT \
-  { NULL, 0, ATTUNE_RANK_ORDER, -1.0, 0 }
+  { NULL, 0, ATTUNE_RANK_ORDER, -1.0, 0, ATTUNE_HOST, -1 }
 
 /** A plan by hand: what a table would say. */
 typedef struct attune_plan {
   const char* variant; /**< A name that `attune cost` lists. */
-  int blocks;          /**< Threads of each rank that take part, the caller included; at least 1. */
+  int blocks;          /**< Threads of each rank, the caller included (cuda: thread blocks); at least 1. */
   int64_t chunk_bytes; /**< Pipelining grain of chunked variants; 0 = the variant's own choice. */
+  int threads;         /**< cuda: threads of a block, a multiple of 32; 0 = 512. Not used on host. */
 } attune_plan;
 
 /** A team of ranks on one node and everything that a call needs. */
@@ -106,6 +112,17 @@ attune_status attune_allreduce(attune_comm* comm, const void* in, void* out, int
 /** The same with a plan by hand. Collective. */
 attune_status attune_allreduce_with(attune_comm* comm, const void* in, void* out, int64_t count, attune_dtype dtype,
                                     attune_op op, const attune_plan* plan);
+
+/**
+ * cuda: the same, enqueued on `stream` (a cudaStream_t); returns before it is done and may be captured in a graph.
+ * `plan` may be NULL: the table then picks. A NULL stream, and the host, block. Collective.
+ */
+attune_status attune_allreduce_on(attune_comm* comm, const void* in, void* out, int64_t count, attune_dtype dtype,
+                                  attune_op op, const attune_plan* plan, void* stream);
+/** cuda: waits for the calls on a stream (NULL: the communicator's own) and returns what went wrong in them. */
+attune_status attune_synchronize(attune_comm* comm, void* stream);
+/** cuda: between the capture of calls and the first launch of their graph. Collective. See attune.hpp. */
+attune_status attune_complete_capture(attune_comm* comm);
 
 /** Bytes of one element; 0 for no dtype. */
 size_t attune_dtype_size(attune_dtype dtype);

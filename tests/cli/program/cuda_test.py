@@ -1,7 +1,8 @@
 """The cuda device on a machine without a GPU: one line, exit code 2, and how to go on."""
+import json
 import unittest
 
-from program import ProgramTest, attune
+from program import ProgramTest, attune, table
 
 
 def has_a_gpu():
@@ -32,6 +33,19 @@ class NoDevice(ProgramTest):
         config = self.folder / "config.json"
         config.write_text('{"device": "cuda", "sizes": ["8"], "threads": [100]}')
         self.fails(6, "sweep", "--config", config, "--out", self.folder / "run", says="/threads/0: .*multiple of 32")
+
+    def test_a_table_of_gpus_can_be_asked_here(self):
+        rules = [{"min_bytes": 0, "variant": "push", "blocks": 8, "threads": 256}]
+        text = table(rules)
+        text["hardware"] = {**text["hardware"], "device": "cuda", "name": "some GPU", "arch": "sm_90"}
+        path = self.folder / "table.json"
+        path.write_text(json.dumps(text))
+        words = ("lookup", "--table", path, "--bytes", "1K", "--ranks", 2)
+        result = self.succeeds(*words, "--device", "cuda")
+        self.assertIn("push", result.stdout)
+        self.assertRegex(result.stderr, "no GPU here .*some GPU")
+        self.fails(6, *words, says="threads")
+        self.assertIn("built-in", self.succeeds("lookup", "--device", "cuda", "--bytes", "1K").stdout)
 
     def test_info_says_why(self):
         cuda = self.json_of("info")["cuda"]

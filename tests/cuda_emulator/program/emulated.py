@@ -2,6 +2,8 @@
 import os
 import re
 import subprocess
+import tempfile
+import threading
 import time
 import unittest
 
@@ -10,19 +12,22 @@ PROGRAM = os.environ["ATTUNE"]
 HANG = 120
 
 
-def attune(*words, ranks=2, hang=HANG, **environment):
-    """The finished process, with `seconds`; `hung` when it had to be ended."""
-    command = [*os.environ["MPIRUN"].split(), "-n", str(ranks), PROGRAM, *map(str, words)]
+def attune(*words, ranks=2, hang=HANG, watch=None, mpirun=(), **environment):
+    """The finished process, with `seconds`; `hung` when it had to be ended. `watch(process)` runs beside it."""
+    command = [*os.environ["MPIRUN"].split(), *mpirun, "-n", str(ranks), PROGRAM, *map(str, words)]
     env = {**os.environ, "ATTUNE_TABLE": "none", "ATTUNE_LOG": "none", **environment}
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    try:
-        process.stdout_text, process.stderr_text = process.communicate(timeout=hang)
-        process.hung = False
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.stdout_text, process.stderr_text = process.communicate()
-        process.hung = True
+    with tempfile.TemporaryFile("w+") as told:  # no pipe that nobody reads while `watch` reads the other
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told, text=True, env=env)
+        end = threading.Timer(hang, process.terminate)
+        end.start()
+        if watch:
+            watch(process)
+        process.stdout_text, _ = process.communicate()
+        process.hung = not end.is_alive()
+        end.cancel()
+        told.seek(0)
+        process.stderr_text = told.read()
     process.seconds = time.monotonic() - start
     return process
 

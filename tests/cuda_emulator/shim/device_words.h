@@ -9,8 +9,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "device/unroll.h"
 #include "device_calls.h"
 #include "host_kernels.h"
+
+// The compiler of the host warns of loops that it changes all the same.
+#undef ATTUNE_NO_UNROLL
+#define ATTUNE_NO_UNROLL
 
 #undef __shared__
 #define __shared__ static thread_local

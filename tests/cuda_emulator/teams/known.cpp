@@ -1,18 +1,19 @@
 /// Makes the host build of all kernels known to the stand-in runtime. In this library the tables of kernels hold
 /// functions that can be called.
-#include "runtime/cuda_start_line.cuh"
+#include "runtime/cuda_launch.h"
 #include "runtime/cuda_tables.h"
 #include "variants/registry.h"
 
 namespace attune::cuda {
 namespace {
 
+template <class Argument = Launch>
 bool add(const KernelEntry& entry) {
   return entry.function == nullptr ||
-         emulator::add_kernel(reinterpret_cast<void (*)(Launch)>(const_cast<void*>(entry.function)));
+         emulator::add_kernel(reinterpret_cast<void (*)(Argument)>(const_cast<void*>(entry.function)));
 }
 bool add_tables() {
-  bool all = emulator::add_kernel(&start_line);
+  bool all = add<StartLine>(start_line_kernel());
   for (const DType dtype : all_of<DType>()) {
     for (std::size_t v = 0; v < variant_table.size(); ++v)
       for (int ranks = 2; ranks <= max_ranks && !variant_table[v].composite; ++ranks)

@@ -33,7 +33,9 @@ TEST_P(Waits, EndWhenAPeerDoesNotCome) {
     EXPECT_NE(failure.kind, cuda::FailureKind::none);
     EXPECT_NE(failure.kind, cuda::FailureKind::mismatch);
     EXPECT_EQ(failure.rank, rank);
-    if (failure.kind == cuda::FailureKind::timeout) EXPECT_EQ(failure.peer, 2);
+    if (failure.kind == cuda::FailureKind::timeout) {
+      EXPECT_EQ(failure.peer, 2);
+    }
   }
 }
 
