@@ -60,14 +60,17 @@ class PinnedBytes {
   std::byte* data_ = nullptr;
 };
 
+/// Three slots of a whole message for each of up to three blocks, and what rounding of shards to packs adds.
+constexpr std::size_t region_bytes(std::size_t capacity) { return 9 * (capacity + 1024); }
+
 /// One rank's memory. `capacity`: bytes of the largest message.
 struct TeamRank {
   explicit TeamRank(std::size_t capacity)
       : in(capacity + 64),
         out(capacity + 64),
         second_out(capacity + 64),
-        scratch(2 * capacity + 8192),
-        inbox(2 * capacity + 8192),
+        scratch(region_bytes(capacity)),
+        inbox(region_bytes(capacity)),
         control(sizeof(cuda::Control), true),
         counters(sizeof(cuda::Counters), true),
         segments(4 * sizeof(std::byte* [max_ranks]), true),

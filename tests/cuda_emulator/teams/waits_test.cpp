@@ -28,15 +28,15 @@ TEST_P(Waits, EndWhenAPeerDoesNotCome) {
   launch(team, 0, call, 300);
   launch(team, 1, call, 300);
   team.synchronize();
+  bool named = false;  // by all that wait for it themselves: around a ring, others wait for a rank that waits
   for (int rank = 0; rank < 2; ++rank) {
     const auto& failure = team[rank].failed();
     EXPECT_NE(failure.kind, cuda::FailureKind::none);
     EXPECT_NE(failure.kind, cuda::FailureKind::mismatch);
     EXPECT_EQ(failure.rank, rank);
-    if (failure.kind == cuda::FailureKind::timeout) {
-      EXPECT_EQ(failure.peer, 2);
-    }
+    named = named || (failure.kind == cuda::FailureKind::timeout && failure.peer == 2);
   }
+  EXPECT_TRUE(named);
 }
 
 TEST_P(Waits, EndWhenAPeerIsInAnotherCall) {
@@ -54,7 +54,7 @@ TEST_P(Waits, EndWhenAPeerIsInAnotherCall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Waits, testing::Values("mesh", "push", "two_shot", "ring", "tree"),
-                         testing::PrintToStringParamName());
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace attune::emulated
