@@ -211,7 +211,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
     if (graph || nodes || edges || count) return cudaErrorNotSupported;  // status and identity only
     const std::lock_guard lock(streams().mutex);
     *status = status_of(s);
-    if (id) *id = reinterpret_cast<unsigned long long>(s.capture.get());
+    if (id && s.capture) *id = s.capture->number;
     return cudaSuccess;
   });
 }

@@ -116,6 +116,8 @@ cudaError_t begin_capture(Stream& stream, cudaStreamCaptureMode mode) {
   if (stream.is_default) return cudaErrorStreamCaptureUnsupported;
   if (stream.capture) return cudaErrorIllegalState;
   stream.capture = std::make_shared<Capture>();
+  static unsigned long long captures = 0;
+  stream.capture->number = captures++;
   stream.capture->origin = &stream;
   stream.capture->mode = mode;
   stream.capture->thread = std::this_thread::get_id();

@@ -38,6 +38,7 @@ struct Capture {
   Stream* origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
+  unsigned long long number = 0;  ///< Of no other capture of this process, past ones included.
   bool invalid = false;
   std::vector<Stream*> streams;
 };

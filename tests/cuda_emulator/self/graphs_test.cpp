@@ -1,4 +1,6 @@
 /// Capture turns calls into a graph, refuses what real capture refuses, and graphs replay.
+#include <set>
+
 #include "check.h"
 #include "launches.h"
 
@@ -50,6 +52,22 @@ TEST_F(Capture, KeepsArgumentsOfTheCall) {
   ASSERT_CUDA(cudaGraphLaunch(end_and_instantiate(), stream_));
   ASSERT_CUDA(cudaStreamSynchronize(stream_));
   EXPECT_EQ(content_of(data_, 1)[0], 5);
+}
+
+// By number, programs tell a capture from an earlier one, whose memory may have become the new one's.
+TEST_F(Capture, HasANumberOfItsOwn) {
+  std::set<unsigned long long> numbers;
+  for (int k = 0; k < 5; ++k) {
+    begin();
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long number = 0;
+    ASSERT_CUDA(cudaStreamGetCaptureInfo(stream_, &status, &number));
+    numbers.insert(number);
+    cudaGraph_t graph = nullptr;
+    ASSERT_CUDA(cudaStreamEndCapture(stream_, &graph));
+    ASSERT_CUDA(cudaGraphDestroy(graph));
+  }
+  EXPECT_EQ(numbers.size(), 5U);
 }
 
 // Branches run beside each other, or two kernels that wait for each other would never end.
