@@ -65,6 +65,8 @@ void tell_notes(const MpiSession& session, Communicator& comm) {
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
   if (comm.device() == DeviceKind::cuda && is_emulated(cuda::hardware()))
     fmt::print(stderr, "attune: note: emulated: there is no GPU behind this, and there are no times\n");
+  if (const std::string reason = comm.why_not("mesh"); !reason.empty() && comm.device() == DeviceKind::cuda)
+    fmt::print(stderr, "attune: note: {}: calls go through the host (naive)\n", reason);
   if (const std::string reason = comm.why_not("vendor"); !reason.empty() && comm.device() == DeviceKind::cuda)
     fmt::print(stderr, "attune: note: nothing to compare with: {}\n", reason);
   if (comm.oversubscribed())
