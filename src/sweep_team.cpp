@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "dispatch/table.h"
 #include "src/validate_norm.h"
@@ -95,7 +96,11 @@ SweepTeam::SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make
   open();
 }
 
-SweepTeam::~SweepTeam() = default;
+/// The release of memory is collective: not for a rank that leaves alone. Its communicator's end waits, but not for
+/// long.
+SweepTeam::~SweepTeam() {
+  if (std::uncaught_exceptions() > 0 && registered_ != nullptr) registered_->abandon();
+}
 
 void SweepTeam::open() {
   comm_ = make_(request_.timeout_s);

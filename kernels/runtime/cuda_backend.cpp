@@ -96,8 +96,10 @@ class CudaBackend final : public Backend {
     if (bytes == 0) return;
     const DeviceGuard guard(team_.place());
     const cudaStream_t stream = team_.stream_of(nullptr);
-    check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream), "cudaMemcpyAsync",
-               team_.place());
+    ends_with_errors([&] {
+      check_cuda(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream),
+                 "cudaMemcpyAsync", team_.place());
+    });
     team_.wait(stream);
   }
 
@@ -112,15 +114,26 @@ class CudaBackend final : public Backend {
     if (memory != nullptr && !registered(memory, bytes)) require_device_memory(memory, what, team_.place());
   }
 
+  /// What CUDA or the vendor refuses one rank, it has not refused its peers: they are in a call that this rank is not.
+  template <class F>
+  void ends_with_errors(F&& step) {
+    try {
+      step();
+    } catch (const Error& error) {
+      if (error.status() == Status::device || error.status() == Status::vendor) team_.lose();
+      throw;
+    }
+  }
+
   /// Without a stream a call blocks: it begins behind the default stream's work, and ends with the result.
   template <class F>
   void on_stream(void* stream, F&& enqueue) {
-    if (stream != nullptr) return enqueue();
-    {
+    if (stream != nullptr) return ends_with_errors(enqueue);
+    ends_with_errors([&] {
       const DeviceGuard guard(team_.place());
       run_after_default_stream(team_.place());
-    }
-    enqueue();
+      enqueue();
+    });
     team_.wait(team_.stream_of(nullptr));
   }
 

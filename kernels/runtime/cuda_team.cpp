@@ -14,6 +14,7 @@ namespace attune::cuda {
 
 namespace {
 constexpr Bytes page = 4096;
+constexpr double farewell_s = 2;
 /// What CUDA maps at once: smaller allocations share a granule, and a handle would show peers the neighbours.
 constexpr Bytes granule = Bytes{2} << 20;
 constexpr Bytes round_up(Bytes bytes, Bytes to) { return (bytes + to - 1) / to * to; }
@@ -148,18 +149,19 @@ bool CudaTeam::all_reach(Stage stage, double limit_s) const {
   return true;
 }
 
-/// Importers close before owners free. A peer that does not come is not waited for longer than a call would be; my
-/// memory is then left to it.
+/// Importers close before owners free. A peer that does not come is not waited for longer than a call would be, nor for
+/// long by a rank that has an error to tell; my memory is then left to it.
 CudaTeam::~CudaTeam() {
   bool clean = false;
   (void)attempt([&] {
     const DeviceGuard guard(place());
-    const bool drained = order_.drain(patience()).empty();
+    const double limit_s = lost_ && options_.timeout_s > farewell_s ? farewell_s : options_.timeout_s;
+    const bool drained = order_.drain(lost_ ? limit_s : patience()).empty();
     stage_of(rank()).store(Stage::drained, std::memory_order_release);
-    if (!drained || !all_reach(Stage::drained, options_.timeout_s)) return;
+    if (!drained || !all_reach(Stage::drained, limit_s)) return;
     segments_.unmap();
     stage_of(rank()).store(Stage::unmapped, std::memory_order_release);
-    clean = all_reach(Stage::unmapped, options_.timeout_s);
+    clean = all_reach(Stage::unmapped, limit_s);
   });
   if (clean) return;
   segments_.abandon();

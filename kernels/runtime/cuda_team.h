@@ -75,6 +75,9 @@ class CudaTeam {
   /// How many blocks of a kernel this team can have on the GPU at once, per rank.
   [[nodiscard]] int co_resident(const KernelEntry& kernel, int threads);
 
+  /// This team is of no use any more: a rank has failed alone. Peers are told, nothing collective follows.
+  void lose();
+
   /// Where launches of this team stand in line: every use of a stream is between the two.
   [[nodiscard]] LaunchOrder& order() { return order_; }
 
@@ -90,7 +93,6 @@ class CudaTeam {
   void open_peers();
   [[nodiscard]] std::atomic<Stage>& stage_of(int rank) const;
   [[nodiscard]] bool all_reach(Stage stage, double limit_s) const;
-  void lose();                          ///< This team is of no use any more; peers are told.
   [[nodiscard]] bool complete() const;  ///< Nobody has failed or left.
   [[nodiscard]] double patience() const { return options_.timeout_s > 0 ? 2 * options_.timeout_s + 10 : 0; }
   void open_switch();
