@@ -4,8 +4,8 @@
 #include <sstream>
 #include <vector>
 
-#include "runtime/cuda_device.h"
 #include "src/command.h"
+#include "src/device_memory.h"
 #include "src/sweep.h"
 
 namespace attune::driver {
@@ -94,7 +94,7 @@ std::string config_for_gpus() {
 /// both have a default.
 void complete_flags(SweepFlags& flags) {
   if (flags.device == name_of(DeviceKind::cuda)) {
-    cuda::require_device();
+    require_gpus();
     if (flags.request.config.empty()) flags.request.config = config_for_gpus();
     if (flags.request.out.empty() && !flags.request.resume && !flags.request.append) flags.request.out = "runs/cuda";
   }

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <sstream>
 
-#include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/command.h"
+#include "src/device_memory.h"
 #include "src/mpi_session.h"
 #include "src/units.h"
 #include "src/verify.h"
@@ -68,7 +68,7 @@ VerifyRequest understand(const VerifyFlags& flags) {
 Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& request, double limit) {
   Options options;
   options.device = parse_word<DeviceKind>(flags.device, "verify: --device");
-  if (options.device == DeviceKind::cuda) cuda::require_device();
+  if (options.device == DeviceKind::cuda) require_gpus();
   options.table = flags.table;
   options.strict = flags.strict;
   options.numerics = request.numerics;

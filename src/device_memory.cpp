@@ -6,9 +6,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/cuda_device.h"
 #include "runtime/cuda_timing.h"
+#include "src/mpi_session.h"
 
 namespace attune::driver {
+
+void require_gpus() {
+  if (launched_rank() == 0) cuda::require_device();
+}
 
 std::shared_ptr<std::byte> plain_memory(DeviceKind device, Bytes bytes) {
   if (device == DeviceKind::cuda) return cuda::local_memory(bytes);

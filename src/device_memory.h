@@ -7,6 +7,10 @@
 
 namespace attune::driver {
 
+/// Before MPI starts: throws Error(device) on rank 0 of a launch that has no GPU. A rank that alone has none must not
+/// leave: the others would wait for it in MPI_Init for good. Its communicator says so later, on all ranks.
+void require_gpus();
+
 /// Zeroed memory of this rank alone: plain memory on page boundaries, or device memory. Throws Error(device).
 [[nodiscard]] std::shared_ptr<std::byte> plain_memory(DeviceKind device, Bytes bytes);
 

@@ -37,7 +37,9 @@ DeviceNote note_of(int ordinal) {
 }
 
 int pick(const Bootstrap& bootstrap, int wanted) {
-  require_device();
+  if (const std::string reason = why_no_device(); !reason.empty())
+    throw Error(Status::device, fmt::format("rank {}: no CUDA device: {}", bootstrap.rank(), reason),
+                "run on the CPUs with --device host, the default");
   int count = 0;
   check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount", {bootstrap.rank(), -1});
   if (wanted >= count)

@@ -34,8 +34,8 @@ class Bench(EmulatedTest):
         self.assertGreater(len(names), 9, names)
         for name in names:
             with self.subTest(variant=name):
-                self.benches("-b", 8, "-e", MOST.get(name, "1M"), "-f", FACTOR, *ONCE, "-d", "bfloat16", "--variant", name, "--blocks", 2, "--block-threads", 64,
-                             ranks=RANKS)
+                self.benches("-b", 8, "-e", MOST.get(name, "1M"), "-f", FACTOR, *ONCE, "-d", "bfloat16", "--variant", name,
+                             "--blocks", 2, "--block-threads", 64, ranks=RANKS)
 
     def test_the_tables_choice(self):
         process = self.benches("-b", 8, "-e", "64K", "-f", 8192, *ONCE, "-d", "float", ranks=2)

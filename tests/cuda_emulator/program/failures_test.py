@@ -87,6 +87,14 @@ class Failures(EmulatedTest):
         self.assertEqual(len(errors(process)), 1, self.says(process))
         self.assertIn("at most one rank per GPU", process.stderr_text)
 
+    def test_a_rank_that_alone_has_no_driver_ends_the_job(self):
+        process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, ranks=2, hang=60,
+                         ATTUNE_EMULATOR_FAIL="cudaGetDeviceCount:1@1")
+        self.assertFalse(process.hung, self.says(process))
+        self.assertEqual(process.returncode, 2, self.says(process))
+        self.assertEqual(len(errors(process)), 1, self.says(process))
+        self.assertRegex(errors(process)[0], "rank 1: no CUDA device: ")
+
     def test_no_device_is_told_as_on_any_machine(self):
         process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, ranks=2, CUDA_VISIBLE_DEVICES="")
         self.assertEqual(process.returncode, 2, self.says(process))
