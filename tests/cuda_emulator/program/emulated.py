@@ -9,7 +9,7 @@ import unittest
 
 PROGRAM = os.environ["ATTUNE"]
 # Generous: ranks, streams and blocks are threads of a machine that may have two cores.
-HANG = int(os.environ.get("HANG", 120))
+HANG = 120
 
 
 def attune(*words, ranks=2, hang=HANG, watch=None, mpirun=(), **environment):
