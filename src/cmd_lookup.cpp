@@ -99,7 +99,8 @@ void print_text(const FoundTable& found, const Problem& problem, const TableKey&
 /// A table of GPUs may be asked where there is none.
 FoundTable find_table_of(DeviceKind device, const LookupFlags& flags) {
   const bool cuda = device == DeviceKind::cuda;
-  const TableLimits limits{lookup_names, cuda ? cuda::max_plan_blocks : host::max_blocks, cuda ? cuda::max_plan_threads : 1};
+  const TableLimits limits{lookup_names, cuda ? cuda::max_plan_blocks : host::max_blocks,
+                           cuda ? cuda::max_plan_threads : 1};
   if (!cuda || cuda::why_no_device().empty())
     return find_and_load_table(flags.table, hardware_of(device), limits, flags.strict, process_environment,
                                ATTUNE_PREFIX);
