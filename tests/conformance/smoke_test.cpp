@@ -1,6 +1,7 @@
 /// Every variant gives the exact sum on a local team, over rank counts, sizes, blocks and placements.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "attune/attune.hpp"
@@ -11,11 +12,26 @@ namespace {
 
 float input(int rank, Index i, int call) { return static_cast<float>((rank + 1) * 7 + i % 101 * 3 + call * 50); }
 
+/// What needs a switch is refused in one line, by every rank, before anybody waits.
+void expect_refusal(const Plan& plan) {
+  run_local_team(2, {.table = "none"}, [&](Communicator& comm) {
+    float value = 1;
+    try {
+      comm.allreduce(&value, &value, 1, DType::f32, Op::sum, plan);
+      ADD_FAILURE() << plan.variant << " ran";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Status::unsupported);
+      EXPECT_NE(std::string(error.what()).find("NVLink SHARP"), std::string::npos) << error.what();
+    }
+  });
+}
+
 class Variants : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(Variants, SumExactly) {
   const Plan base{.variant = std::string(GetParam())};
   if (base.variant == "vendor") GTEST_SKIP() << "a team of threads has no vendor";
+  if (variant(GetParam()).traits.needs == Needs::multimem) return expect_refusal(base);
   for (int ranks = 1; ranks <= 5; ++ranks) {
     run_local_team(ranks, {.table = "none", .scratch_bytes = 64 * 1024}, [&](Communicator& comm) {
       constexpr Index most = 40000;
