@@ -155,7 +155,8 @@ CudaTeam::~CudaTeam() {
   bool clean = false;
   (void)attempt([&] {
     const DeviceGuard guard(place());
-    const double limit_s = lost_ && options_.timeout_s > farewell_s ? farewell_s : options_.timeout_s;
+    const double call_s = options_.timeout_s;  // 0: no limit
+    const double limit_s = lost_ && (call_s <= 0 || call_s > farewell_s) ? farewell_s : call_s;
     const bool drained = order_.drain(lost_ ? limit_s : patience()).empty();
     stage_of(rank()).store(Stage::drained, std::memory_order_release);
     if (!drained || !all_reach(Stage::drained, limit_s)) return;

@@ -71,10 +71,11 @@ class Failures(EmulatedTest):
         self.assertIn("naive", process.stdout_text)
 
     def test_a_call_that_fails_is_told_in_one_line(self):
-        for call in ("cudaMalloc", "cudaStreamCreateWithFlags", "cudaEventRecord"):
-            with self.subTest(call=call):
+        cases = (("cudaMalloc", "5"), ("cudaStreamCreateWithFlags", "5"), ("cudaEventRecord", "5"), ("cudaEventRecord", "0"))
+        for call, timeout_s in cases:
+            with self.subTest(call=call, timeout_s=timeout_s):
                 process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, "-n", 1, "-w", 0, ranks=2,
-                                 ATTUNE_EMULATOR_FAIL=f"{call}:1@1", ATTUNE_TIMEOUT_S="5")
+                                 ATTUNE_EMULATOR_FAIL=f"{call}:1@1", ATTUNE_TIMEOUT_S=timeout_s)
                 self.assertFalse(process.hung, self.says(process))
                 self.assertNotEqual(process.returncode, 0, self.says(process))
                 told = errors(process)
