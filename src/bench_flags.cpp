@@ -147,7 +147,7 @@ void declare_bench_flags(CLI::App& app, BenchFlags& flags) {
 BenchRequest understand(const BenchFlags& flags) {
   BenchRequest request{.flags = flags};
   request.device = parse_word<DeviceKind>(flags.device, "bench: --device");
-  if (request.device == DeviceKind::cuda) require_gpus();
+  if (request.device == DeviceKind::cuda) require_gpu_alone();
   refuse_what_device_lacks(flags, request.device);
   request.min_bytes = parse_bytes(flags.min_bytes, "bench: -b");
   request.max_bytes = parse_bytes(flags.max_bytes, "bench: -e");

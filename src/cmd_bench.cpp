@@ -10,6 +10,7 @@
 #include "runtime/mpi_bootstrap.h"
 #include "src/bench_print.h"
 #include "src/command.h"
+#include "src/device_memory.h"
 #include "src/machine.h"
 #include "src/manifest.h"
 #include "src/mpi_session.h"
@@ -99,6 +100,7 @@ std::vector<BenchRow> one_cycle(SweepTeam& team, const BenchRequest& request) {
 }
 
 Status bench(MpiSession& session, const BenchRequest& request) {
+  if (request.device == DeviceKind::cuda) require_gpus(session);
   const bool speaks = session.rank() == 0;
   const bool writes = speaks && !request.flags.output.empty();
   if (writes) require_writable(request.flags.output);

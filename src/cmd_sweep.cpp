@@ -6,6 +6,7 @@
 
 #include "src/command.h"
 #include "src/device_memory.h"
+#include "src/mpi_session.h"
 #include "src/sweep.h"
 
 namespace attune::driver {
@@ -94,7 +95,7 @@ std::string config_for_gpus() {
 /// both have a default.
 void complete_flags(SweepFlags& flags) {
   if (flags.device == name_of(DeviceKind::cuda)) {
-    require_gpus();
+    require_gpu_alone();
     if (flags.request.config.empty()) flags.request.config = config_for_gpus();
     if (flags.request.out.empty() && !flags.request.resume && !flags.request.append) flags.request.out = "runs/cuda";
   }
@@ -117,6 +118,7 @@ Command make_sweep_command() {
                 complete_flags(*flags);
                 flags->request.overrides = overrides_of(*flags);
                 return with_mpi([&](MpiSession& session) {
+                  if (flags->device == name_of(DeviceKind::cuda)) require_gpus(session);
                   Executor executor;
                   return run_sweep(session, flags->request, executor);
                 });

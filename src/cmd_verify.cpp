@@ -68,7 +68,7 @@ VerifyRequest understand(const VerifyFlags& flags) {
 Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& request, double limit) {
   Options options;
   options.device = parse_word<DeviceKind>(flags.device, "verify: --device");
-  if (options.device == DeviceKind::cuda) require_gpus();
+  if (options.device == DeviceKind::cuda) require_gpus(session);
   options.table = flags.table;
   options.strict = flags.strict;
   options.numerics = request.numerics;

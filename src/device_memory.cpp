@@ -9,11 +9,21 @@
 #include "runtime/cuda_device.h"
 #include "runtime/cuda_timing.h"
 #include "src/mpi_session.h"
+#include "src/sweep_world.h"
 
 namespace attune::driver {
 
-void require_gpus() {
-  if (launched_rank() == 0) cuda::require_device();
+void require_gpu_alone() {
+  if (!is_launched()) cuda::require_device();
+}
+
+void require_gpus(MpiSession& session) {
+  const auto reasons = gather_texts(session, cuda::why_no_device());
+  const auto without = std::ranges::find_if(reasons, [](const std::string& reason) { return !reason.empty(); });
+  if (without == reasons.end()) return;
+  const bool all = std::ranges::none_of(reasons, [](const std::string& reason) { return reason.empty(); });
+  const std::string who = all ? "" : fmt::format("rank {}: ", without - reasons.begin());
+  throw Error(Status::device, who + "no CUDA device: " + *without, "run on the CPUs with --device host, the default");
 }
 
 std::shared_ptr<std::byte> plain_memory(DeviceKind device, Bytes bytes) {

@@ -7,9 +7,13 @@
 
 namespace attune::driver {
 
-/// Before MPI starts: throws Error(device) on rank 0 of a launch that has no GPU. A rank that alone has none must not
-/// leave: the others would wait for it in MPI_Init for good. Its communicator says so later, on all ranks.
-void require_gpus();
+class MpiSession;
+
+/// Before MPI starts: throws Error(device) where there is no GPU. Under a launcher it asks nothing: a rank that leaves
+/// before MPI_Init, be it the one without a GPU, keeps the others waiting there; require_gpus asks then.
+void require_gpu_alone();
+/// Throws the same Error(device) on all ranks when one has no GPU; names it unless all have none. Collective.
+void require_gpus(MpiSession& session);
 
 /// Zeroed memory of this rank alone: plain memory on page boundaries, or device memory. Throws Error(device).
 [[nodiscard]] std::shared_ptr<std::byte> plain_memory(DeviceKind device, Bytes bytes);

@@ -27,6 +27,13 @@ bool all_come(MPI_Comm comm, std::chrono::milliseconds patience) {
   }
   return false;
 }
+
+/// This process' rank in the launcher's words; null without a launcher.
+const char* rank_given() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) return value;
+  return nullptr;
+}
 }  // namespace
 
 MpiSession::MpiSession() {
@@ -69,10 +76,11 @@ Status with_mpi(const std::function<Status(MpiSession&)>& body) {
 }
 
 int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  return 0;
+  const char* const rank = rank_given();
+  return rank == nullptr ? 0 : std::atoi(rank);
 }
+
+bool is_launched() { return rank_given() != nullptr; }
 
 void print_error(const std::string& text) noexcept {
   std::string line = "attune: error: " + text;

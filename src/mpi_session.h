@@ -36,6 +36,9 @@ class MpiSession {
 /// This process' rank as the launcher's environment tells, before and without MPI_Init; 0 without a launcher.
 [[nodiscard]] int launched_rank();
 
+/// Has a launcher started this process, as one of several ranks or the only one?
+[[nodiscard]] bool is_launched();
+
 /// "attune: error: <text>" on standard error, line feeds turned into spaces.
 void print_error(const std::string& text) noexcept;
 

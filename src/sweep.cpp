@@ -9,6 +9,7 @@
 
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
+#include "src/device_memory.h"
 #include "src/machine.h"
 #include "src/manifest.h"
 #include "src/measure_meeting.h"
@@ -233,7 +234,7 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
     return json.dump();
   });
   SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
-  if (config.device == DeviceKind::cuda) cuda::require_device();
+  if (config.device == DeviceKind::cuda) require_gpus(session);
   std::unique_ptr<Book> book;
   const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);

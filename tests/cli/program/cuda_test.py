@@ -24,10 +24,16 @@ class NoDevice(ProgramTest):
 
     def test_a_configuration_may_ask_for_it_too(self):
         config = self.folder / "config.json"
+    def test_verify_exits_with_2_and_one_line(self):
+        says = r"^attune: error: no CUDA device: .+; .*--device host"
+        self.fails(2, "verify", "--device", "cuda", says=says)
+        self.fails(2, "verify", "--device", "cuda", says=says, ranks=2)
+
         config.write_text('{"device": "cuda", "sizes": ["8"], "threads": [256], "blocks": [8]}')
         self.fails(2, "sweep", "--config", config, "--out", self.folder / "run", says=self.SAYS, ranks=2)
 
     def test_wrong_words_are_told_first(self):
+        self.assertFalse((self.folder / "run").exists())
         self.fails(6, "bench", "--device", "gpu", says="--device 'gpu'")
         self.fails(6, "sweep", says="--config is required")
         config = self.folder / "config.json"

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -96,6 +97,16 @@ class Failures(EmulatedTest):
         self.assertEqual(process.returncode, 2, self.says(process))
         self.assertEqual(len(errors(process)), 1, self.says(process))
         self.assertRegex(errors(process)[0], "rank 1: no CUDA device: ")
+
+    def test_a_sweep_that_a_rank_cannot_join_leaves_no_folder(self):
+        with tempfile.TemporaryDirectory(dir=".") as folder:
+            run = os.path.join(folder, "run")
+            process = attune("sweep", "--device", "cuda", "--out", run, ranks=2,
+                             ATTUNE_EMULATOR_FAIL="cudaGetDeviceCount:1@1")
+            self.assertEqual(process.returncode, 2, self.says(process))
+            self.assertEqual(len(errors(process)), 1, self.says(process))
+            self.assertRegex(errors(process)[0], "rank 1: no CUDA device: ")
+            self.assertFalse(os.path.exists(run), self.says(process))
 
     def test_no_device_is_told_as_on_any_machine(self):
         process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, ranks=2, CUDA_VISIBLE_DEVICES="")
