@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "device/host_memory.h"
+#include "api/limits.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
@@ -96,20 +96,31 @@ void print_text(const FoundTable& found, const Problem& problem, const TableKey&
   if (!found.warning.empty()) fmt::print(stderr, "attune: warning: {}\n", found.warning);
 }
 
-/// A table of GPUs may be asked where there is none.
-FoundTable find_table_of(DeviceKind device, const LookupFlags& flags) {
-  const bool cuda = device == DeviceKind::cuda;
-  const TableLimits limits{lookup_names, cuda ? cuda::max_plan_blocks : host::max_blocks,
-                           cuda ? cuda::max_plan_threads : 1};
-  if (!cuda || cuda::why_no_device().empty())
-    return find_and_load_table(flags.table, hardware_of(device), limits, flags.strict, process_environment,
-                               ATTUNE_PREFIX);
+/// A table of GPUs may be asked where there is none. Its file must be named: folders go by the hardware.
+FoundTable find_table_without_gpu(const LookupFlags& flags, const TableLimits& limits) {
   FoundTable found;
-  const auto file = find_table(flags.table, Hardware{.device = device}, process_environment, ATTUNE_PREFIX);
+  if (flags.table.empty() && process_environment("ATTUNE_TABLE").empty()) return found;
+  const auto file = find_table(flags.table, Hardware{.device = DeviceKind::cuda}, process_environment, ATTUNE_PREFIX);
   if (!file) return found;
   found.file = *file;
   found.table = load_table(file->path, limits);
   found.warning = "no GPU here to compare the table's hardware with: " + found.table.hardware.name;
+  return found;
+}
+
+FoundTable find_table_of(DeviceKind device, const LookupFlags& flags) {
+  const TableLimits limits = limits_of(device, lookup_names);
+  const bool no_gpu = device == DeviceKind::cuda && !cuda::why_no_device().empty();
+  FoundTable found = no_gpu ? find_table_without_gpu(flags, limits)
+                            : find_and_load_table(flags.table, hardware_of(device), limits, flags.strict,
+                                                  process_environment, ATTUNE_PREFIX);
+  if (found.file.path.empty()) return found;
+  if (const DeviceKind theirs = found.table.hardware.device; theirs != device)
+    throw Error(
+        Status::usage,
+        fmt::format("{}: a table of device {}, asked for {}", found.file.path, name_of(theirs), name_of(device)),
+        fmt::format("use --device {}, or another table", name_of(theirs)));
+  if (no_gpu && flags.strict) throw Error(Status::usage, found.warning, "look up where the GPU is, or drop --strict");
   return found;
 }
 

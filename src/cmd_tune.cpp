@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/host_memory.h"
+#include "api/limits.h"
 #include "src/command.h"
 #include "src/journal.h"
 #include "src/manifest.h"
@@ -86,7 +86,7 @@ Status tune(const TuneFlags& flags) {
   Evidence evidence;
   for (const auto& run : flags.runs) add_run(evidence, run, flags.imported);
   std::optional<Table> previous;
-  if (!flags.previous.empty()) previous = load_table(flags.previous, {tuned_names, host::max_blocks, 1});
+  if (!flags.previous.empty()) previous = load_table(flags.previous, limits_of(evidence.hardware.device, tuned_names));
   const auto tuned = tuner::tune(evidence.records, tuner::facts_of_variant, options, previous ? &*previous : nullptr);
   const Source source{evidence.runs, sha256(evidence.journals), utc_now()};
   const Table table = tuner::table_of(tuned, evidence.hardware, evidence.software, source);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/limits.h"
 #include "core/hardware.h"
 #include "device/host_memory.h"
 #include "dispatch/find.h"
@@ -36,10 +37,6 @@ Settings read_settings(const Options& options) {
 }
 
 constexpr auto known_variants = all_variant_names();
-TableLimits limits_of(DeviceKind device) {
-  if (device == DeviceKind::cuda) return {known_variants, cuda::max_plan_blocks, cuda::max_plan_threads};
-  return {known_variants, host::max_blocks, 1};
-}
 
 Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }
 
@@ -83,8 +80,9 @@ AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
   std::string text;
   if (bootstrap.rank() == 0) {
     try {
-      const auto found = find_and_load_table(options.table, hardware_of(options.device), limits_of(options.device),
-                                             options.strict, process_environment, ATTUNE_PREFIX);
+      const auto found =
+          find_and_load_table(options.table, hardware_of(options.device), limits_of(options.device, known_variants),
+                              options.strict, process_environment, ATTUNE_PREFIX);
       text = found.file.path + '\0' + found.warning + '\0' + (found.file.path.empty() ? "" : to_text(found.table));
     } catch (const Error& error) {
       header.status = static_cast<int>(error.status());
@@ -103,7 +101,7 @@ AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
   const std::string rest = text.substr(agreed.path.size() + 1);
   agreed.warning = rest.substr(0, rest.find('\0'));
   const std::string json = rest.substr(agreed.warning.size() + 1);
-  if (!json.empty()) agreed.table = parse_table(json, agreed.path, limits_of(options.device));
+  if (!json.empty()) agreed.table = parse_table(json, agreed.path, limits_of(options.device, known_variants));
   return agreed;
 }
 
