@@ -20,6 +20,8 @@ using attune::Status;
 
 static_assert(ATTUNE_U64 == static_cast<int>(attune::DType::u64) && ATTUNE_F32 == static_cast<int>(attune::DType::f32));
 static_assert(ATTUNE_MAX == static_cast<int>(attune::Op::max) && ATTUNE_AVG == static_cast<int>(attune::Op::avg));
+static_assert(ATTUNE_HOST == static_cast<int>(attune::DeviceKind::host) &&
+              ATTUNE_CUDA == static_cast<int>(attune::DeviceKind::cuda));
 static_assert(ATTUNE_IN_SWITCH == static_cast<int>(attune::Numerics::in_switch));
 static_assert(ATTUNE_ERROR_WRONG == static_cast<int>(Status::wrong) &&
               ATTUNE_ERROR_DEVICE == static_cast<int>(Status::device));
@@ -53,16 +55,18 @@ E checked(int value, const char* argument) {
   return static_cast<E>(value);
 }
 
+/// A number that enumerators of one byte can hold; no enumerator if it was none before.
+int enumerator_of(int value) { return value < 0 || value > 255 ? 255 : value; }
+
 /// Throws nothing, because the other ranks would wait: what is out of range is found by all ranks together.
 attune::Options options_of(const attune_options& given) {
-  const int numerics = given.numerics;
   attune::Options options;
   options.table = given.table != nullptr ? given.table : "";
   options.strict = given.strict != 0;
-  options.numerics = static_cast<attune::Numerics>(numerics < 0 || numerics > 255 ? 255 : numerics);
+  options.numerics = static_cast<attune::Numerics>(enumerator_of(given.numerics));
   options.timeout_s = given.timeout_s;
   if (given.scratch_bytes != 0) options.scratch_bytes = given.scratch_bytes;
-  options.device = given.device == ATTUNE_CUDA ? attune::DeviceKind::cuda : attune::DeviceKind::host;
+  options.device = static_cast<attune::DeviceKind>(enumerator_of(given.device));
   options.gpu = given.gpu;
   return options;
 }

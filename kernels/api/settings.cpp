@@ -6,7 +6,6 @@
 
 #include "api/limits.h"
 #include "core/hardware.h"
-#include "device/host_memory.h"
 #include "dispatch/find.h"
 #include "runtime/cuda_device.h"
 #include "variants/registry.h"
@@ -18,6 +17,9 @@ Settings read_settings(const Options& options) {
   const auto numerics = static_cast<std::size_t>(options.numerics);
   if (numerics >= all_of<Numerics>().size())  // C has no enum that holds
     throw Error(Status::usage, "options: numerics is " + std::to_string(numerics), "use a class of attune's headers");
+  const auto device = static_cast<std::size_t>(options.device);
+  if (device >= all_of<DeviceKind>().size())
+    throw Error(Status::usage, "options: unknown device " + std::to_string(device), "use host or cuda");
   Settings settings;
   const std::string limit = process_environment("ATTUNE_TIMEOUT_S");
   if (options.timeout_s >= 0) {

@@ -106,6 +106,11 @@ static void one_rank_fails(int ranks) {
   if (my_rank == ranks - 1) options.scratch_bytes = -1;
   EXPECT(attune_comm_create(MPI_COMM_WORLD, &options, &comm) == ATTUNE_ERROR_USAGE);
   attune_comm_free(comm);
+  options.scratch_bytes = 0;
+  if (my_rank == ranks - 1) options.device = (attune_device)7;
+  EXPECT(attune_comm_create(MPI_COMM_WORLD, &options, &comm) == ATTUNE_ERROR_USAGE);
+  EXPECT(comm != NULL && strstr(attune_error_text(comm), "unknown device 7") != NULL);
+  attune_comm_free(comm);
 }
 
 int main(int argc, char** argv) {
