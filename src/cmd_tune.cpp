@@ -85,11 +85,14 @@ Status tune(const TuneFlags& flags) {
     throw Error(Status::usage, "tune: several runs and no --out", "say where the table goes");
   Evidence evidence;
   for (const auto& run : flags.runs) add_run(evidence, run, flags.imported);
+  if (flags.explain && is_emulated(evidence.hardware))
+    throw Error(Status::unsupported, "tune: --explain: emulated GPUs have no times", "leave --explain out");
   std::optional<Table> previous;
   if (!flags.previous.empty()) previous = load_table(flags.previous, limits_of(evidence.hardware.device, tuned_names));
   const auto tuned = tuner::tune(evidence.records, tuner::facts_of_variant, options, previous ? &*previous : nullptr);
   const Source source{evidence.runs, sha256(evidence.journals), utc_now()};
-  const Table table = tuner::table_of(tuned, evidence.hardware, evidence.software, source);
+  Table table = tuner::table_of(tuned, evidence.hardware, evidence.software, source);
+  if (is_emulated(table.hardware)) drop_times(table);
   const std::string out = flags.out.empty() ? flags.runs.front() + "/table.json" : flags.out;
   write_file(out, to_text(table));
   std::size_t rules = 0;

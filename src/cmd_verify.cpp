@@ -7,6 +7,7 @@
 #include "runtime/mpi_bootstrap.h"
 #include "src/command.h"
 #include "src/device_memory.h"
+#include "src/manifest.h"
 #include "src/mpi_session.h"
 #include "src/units.h"
 #include "src/verify.h"
@@ -68,7 +69,11 @@ VerifyRequest understand(const VerifyFlags& flags) {
 Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& request, double limit) {
   Options options;
   options.device = parse_word<DeviceKind>(flags.device, "verify: --device");
-  if (options.device == DeviceKind::cuda) require_gpus(session);
+  if (options.device == DeviceKind::cuda) {
+    require_gpus(session);
+    if (is_emulated(hardware_of(DeviceKind::cuda)))
+      throw Error(Status::unsupported, "verify: emulated GPUs have no times", "run it on GPUs");
+  }
   options.table = flags.table;
   options.strict = flags.strict;
   options.numerics = request.numerics;

@@ -99,6 +99,14 @@ Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cu
 
 bool is_emulated(const Hardware& hardware) { return hardware.name.starts_with("emulated"); }
 
+void drop_times(Table& table) {
+  for (auto& keyed : table.tables)
+    for (auto& rule : keyed.rules) {
+      rule.time_us = rule.vendor_us = 0;
+      rule.ci_us = {};
+    }
+}
+
 Software software_here(DeviceKind device) {
   if (device == DeviceKind::host) return {.attune = ATTUNE_VERSION, .vendor = vendor_version(), .driver = ""};
   return {.attune = ATTUNE_VERSION, .vendor = cuda::vendor_version(), .driver = cuda::driver_version()};

@@ -29,6 +29,8 @@ struct LaunchFacts {
 [[nodiscard]] Hardware hardware_of(DeviceKind device);
 /// Is it one that only tests have: times mean nothing there, and nobody is shown any.
 [[nodiscard]] bool is_emulated(const Hardware& hardware);
+/// The rules of a table of such hardware rest on no times.
+void drop_times(Table& table);
 [[nodiscard]] Software software_here(DeviceKind device = DeviceKind::host);
 
 }  // namespace attune::driver

@@ -138,15 +138,6 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
   quiet_barrier(session.world());
 }
 
-/// The rules of an emulated device, which the table names as its hardware, rest on no times.
-void drop_times(Table& table) {
-  for (auto& keyed : table.tables)
-    for (auto& rule : keyed.rules) {
-      rule.time_us = rule.vendor_us = 0;
-      rule.ci_us = {};
-    }
-}
-
 /// table.json: false when nothing could be tuned.
 bool write_table(const Book& book, const SweepConfig& config) {
   tuner::DecisionOptions options;

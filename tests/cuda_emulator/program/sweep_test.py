@@ -7,8 +7,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from emulated import EmulatedTest
+from emulated import EmulatedTest, attune, errors
 
+UNSUPPORTED = 5  # the exit code
 TIMES = ("median_us", "ci_low_us", "ci_high_us", "p5_us", "p95_us", "min_us", "algbw_gbs", "busbw_gbs", "vendor_us")
 CONFIG = {
     "device": "cuda", "sizes": ["8", "10000"], "dtypes": ["bf16"], "placements": ["out_of_place", "in_place"],
@@ -60,6 +61,26 @@ class Sweep(EmulatedTest):
         for keyed in table["tables"]:
             for rule in keyed["rules"]:
                 self.assertFalse({"time_us", "ci_us", "vendor_us"} & set(rule), rule)
+
+    def test_tune_shows_no_times_either(self):
+        run = self.sweep({**CONFIG, "sizes": ["64"], "launch_modes": ["eager"], "variants": ["mesh", "push"]})
+        again = run / "again.json"
+        self.succeeds("tune", run, "--out", again, "--previous", run / "table.json", ranks=1)
+        for keyed in json.loads(again.read_text(encoding="utf-8"))["tables"]:
+            for rule in keyed["rules"]:
+                self.assertFalse({"time_us", "ci_us", "vendor_us"} & set(rule), rule)
+        self.refuses("tune", run, "--out", run / "explained.json", "--explain", ranks=1)
+        self.assertFalse((run / "explained.json").exists())
+
+    def test_verify_is_refused(self):
+        self.refuses("verify", "--device", "cuda", ranks=2)
+
+    def refuses(self, *words, **more):
+        """Runs, expects to be told in one line that there are no times."""
+        process = attune(*words, **more)
+        self.assertEqual(process.returncode, UNSUPPORTED, self.says(process))
+        self.assertEqual(len(errors(process)), 1, self.says(process))
+        self.assertIn("emulated GPUs have no times", errors(process)[0])
 
     def test_fused_kernels(self):
         rows = self.rows(self.sweep(FUSED))
