@@ -13,7 +13,7 @@ namespace attune::driver {
 
 namespace {
 
-constexpr auto footer =
+constexpr auto bench_footer =
     "Examples:\n"
     "  mpirun -n 2 attune bench -b 8 -e 64M -f 2 -d bfloat16            the tuned choice\n"
     "  mpirun -n 2 attune bench -b 1M -e 64M -f 4 --against vendor      call by call against MPI_Allreduce\n"
@@ -141,7 +141,7 @@ void declare_bench_flags(CLI::App& app, BenchFlags& flags) {
   declare_repeats(app, flags);
   declare_ours(app, flags);
   declare_for_compatibility(app, flags);
-  app.footer(footer);
+  app.footer(bench_footer);
 }
 
 BenchRequest understand(const BenchFlags& flags) {

@@ -23,7 +23,7 @@ struct ExportFlags {
   bool safe_noncommutative = false;
 };
 
-tuner::ExportOptions options_of(const ExportFlags& flags) {
+tuner::ExportOptions export_options(const ExportFlags& flags) {
   tuner::ExportOptions options;
   if (!flags.dtype.empty()) options.dtype = parse_dtype(flags.dtype, "export: --dtype");
   if (!flags.op.empty()) options.op = parse_word<Op>(flags.op, "export: --op");
@@ -62,7 +62,7 @@ Table table_of_file(const ExportFlags& flags) {
 
 tuner::Exported exported(const ExportFlags& flags) {
   const auto format = parse_word<tuner::ExportFormat>(flags.format, "export: --format");
-  const auto options = options_of(flags);
+  const auto options = export_options(flags);
   if (flags.run.empty()) return tuner::export_table(table_of_file(flags), format, options);
   if (!flags.table.empty())
     throw Error(Status::usage, "export: both --table and --run", "the run's table is RUN/table.json; give one of them");

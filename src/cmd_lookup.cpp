@@ -46,7 +46,7 @@ Problem problem_of(const LookupFlags& flags) {
   return problem;
 }
 
-Json rule_json(const Rule& rule) {
+Json looked_up_json(const Rule& rule) {
   Json json = to_json(rule.plan);
   json["min_bytes"] = rule.min_bytes;
   if (rule.time_us > 0) json["time_us"] = rule.time_us;
@@ -66,7 +66,7 @@ void print_json(const FoundTable& found, const Problem& problem, const TableKey&
   json["table"] = found.file.path;
   json["found_by"] = found.file.found_by;
   json["key"] = answer.built_in() ? Json() : Json(to_string(answer.table->key));
-  json["rule"] = rule_json(*answer.rule);
+  json["rule"] = looked_up_json(*answer.rule);
   json["warning"] = found.warning;
   fmt::print("{}\n", json.dump(2));
 }

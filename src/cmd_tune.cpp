@@ -65,7 +65,7 @@ void add_run(Evidence& evidence, const std::string& path, bool imported) {
   evidence.journals += run.journal;
 }
 
-tuner::DecisionOptions options_of(const TuneFlags& flags) {
+tuner::DecisionOptions tune_options(const TuneFlags& flags) {
   tuner::DecisionOptions options;
   options.tie = flags.tie;
   options.slack = flags.slack;
@@ -80,7 +80,7 @@ tuner::DecisionOptions options_of(const TuneFlags& flags) {
 }
 
 Status tune(const TuneFlags& flags) {
-  const auto options = options_of(flags);
+  const auto options = tune_options(flags);
   if (flags.out.empty() && flags.runs.size() > 1)
     throw Error(Status::usage, "tune: several runs and no --out", "say where the table goes");
   Evidence evidence;

@@ -40,7 +40,7 @@ class Topology {
   hwloc_topology_t topology_ = nullptr;
 };
 
-std::string list_of(hwloc_const_bitmap_t set) {
+std::string cpu_list(hwloc_const_bitmap_t set) {
   char* text = nullptr;
   if (hwloc_bitmap_list_asprintf(&text, set) < 0) return "?";
   const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
@@ -64,14 +64,14 @@ Json describe_caches(const Topology& topology) {
 std::string describe(hwloc_obj_t object) {
   switch (object->type) {
     case HWLOC_OBJ_MACHINE:
-      return "machine, CPUs " + list_of(object->cpuset);
+      return "machine, CPUs " + cpu_list(object->cpuset);
     case HWLOC_OBJ_PACKAGE:
-      return fmt::format("package {}, CPUs {}", object->logical_index, list_of(object->cpuset));
+      return fmt::format("package {}, CPUs {}", object->logical_index, cpu_list(object->cpuset));
     case HWLOC_OBJ_L3CACHE:
       return fmt::format("L3 {} of {}, CPUs {}", object->logical_index,
-                         readable_bytes(static_cast<Bytes>(object->attr->cache.size)), list_of(object->cpuset));
+                         readable_bytes(static_cast<Bytes>(object->attr->cache.size)), cpu_list(object->cpuset));
     case HWLOC_OBJ_CORE:
-      return fmt::format("core {}, CPUs {}", object->logical_index, list_of(object->cpuset));
+      return fmt::format("core {}, CPUs {}", object->logical_index, cpu_list(object->cpuset));
     default:
       return {};
   }
@@ -83,7 +83,7 @@ void add_tree(hwloc_obj_t object, int depth, Json& lines) {
     if (memory->type == HWLOC_OBJ_NUMANODE)
       lines.push_back(fmt::format("{:{}}NUMA node {}, {}, CPUs {}", "", 2 * depth, memory->logical_index,
                                   readable_bytes(static_cast<Bytes>(memory->attr->numanode.local_memory)),
-                                  list_of(memory->cpuset)));
+                                  cpu_list(memory->cpuset)));
   if (!line.empty()) lines.push_back(std::string(static_cast<std::size_t>(2 * depth), ' ') + line);
   for (unsigned i = 0; i < object->arity; ++i) add_tree(object->children[i], depth + (line.empty() ? 0 : 1), lines);
 }
@@ -120,7 +120,7 @@ std::string allowed_cpus() {
   const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> set(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
   for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &mine)) hwloc_bitmap_set(set.get(), cpu);
-  return list_of(set.get());
+  return cpu_list(set.get());
 }
 
 Json describe_machine() {

@@ -14,7 +14,7 @@ namespace attune::driver {
 
 namespace {
 
-constexpr auto footer =
+constexpr auto program_footer =
     "Examples:\n"
     "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today    measure, validate, tune\n"
     "  mpirun -n 2 attune bench -b 8 -e 64M -f 2 --table runs/today/table.json  nccl-tests' columns\n"
@@ -62,7 +62,7 @@ int run_program(int argc, char** argv) {
   CLI::App app("Measures, proves and tunes allreduce on the machine in front of it.", "attune");
   app.set_version_flag("--version", "attune " ATTUNE_VERSION);
   app.require_subcommand(1);
-  app.footer(footer);
+  app.footer(program_footer);
   const auto commands = all_commands();
   std::vector<const CLI::App*> parsers;
   for (const auto& command : commands) {

@@ -119,7 +119,7 @@ VerifyPoint judge(const Problem& problem, const Rounds& rounds) {
   return point;
 }
 
-std::string text_of(const VerifyRatio& ratio) {
+std::string ratio_text(const VerifyRatio& ratio) {
   return ratio.high > 0 ? fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.median, ratio.low, ratio.high)
                         : fmt::format("{:.3f}", ratio.median);
 }
@@ -205,7 +205,7 @@ std::string to_text(const std::vector<VerifyPoint>& points) {
   for (const auto& point : points)
     text += fmt::format("{:>10} {:>6}  {:>10.2f} {:>10.2f} {:>10.2f}  {:<24} {:<24} {}{}{}\n", point.problem.bytes(),
                         name_of(point.problem.dtype), point.tuned_us, point.best_us, point.vendor_us,
-                        text_of(point.regret), text_of(point.gain), to_string(point.tuned),
+                        ratio_text(point.regret), ratio_text(point.gain), to_string(point.tuned),
                         point.best == point.tuned ? "" : "; " + to_string(point.best), point.noisy ? " (noisy)" : "");
   const VerifySummary summary = summary_of(points);
   return text + fmt::format(
