@@ -62,6 +62,16 @@ Confidence confidence_of(const Cell& cell) {
   return cell.launches > 1 || cell.fresh ? Confidence::high : Confidence::medium;
 }
 
+/// Too few pairs for an interval, yet no doubt: in two rounds or more every sample of `a` is below every one of `b`,
+/// which happens by chance once in (m + n choose m), and the ratio is one that no drift between rounds explains.
+bool clearly_less(const Cell& a, const Cell& b, const Comparison& comparison, double confidence) {
+  if (comparison.ci || comparison.pairs < 2 || comparison.ratio * far_behind > 1) return false;
+  if (std::ranges::max(a.samples_us) >= std::ranges::min(b.samples_us)) return false;
+  const auto m = static_cast<double>(a.samples_us.size()), n = static_cast<double>(b.samples_us.size());
+  const double log_chance = std::lgamma(m + 1) + std::lgamma(n + 1) - std::lgamma(m + n + 1);
+  return log_chance <= std::log(1 - confidence);
+}
+
 /// What all candidates of a size are held against.
 struct Field {
   const Eligible* best = nullptr;
@@ -86,9 +96,10 @@ Candidate candidate_of(const Eligible& one, const Field& field) {
   if (field.vendor == nullptr || &one == field.vendor) return candidate;
   const Comparison comparison = far ? Comparison{.ratio = one.time.median_us / field.vendor->time.median_us}
                                     : compare(cell, *field.vendor->cell, field.confidence);
-  candidate.beats_vendor = comparison.surely_less();
+  const Cell& vendor = *field.vendor->cell;
+  candidate.beats_vendor = comparison.surely_less() || clearly_less(cell, vendor, comparison, field.confidence);
   candidate.to_vendor = comparison.ratio;
-  candidate.confidence = std::min(candidate.confidence, confidence_of(*field.vendor->cell));
+  candidate.confidence = std::min(candidate.confidence, confidence_of(vendor));
   return candidate;
 }
 

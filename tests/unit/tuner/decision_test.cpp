@@ -53,6 +53,19 @@ TEST(Decide, NoiseLeavesTheVendorInPlace) {
   EXPECT_EQ(decided(journal).chosen, vendor) << "four samples prove nothing";
 }
 
+TEST(Decide, FewSamplesSufficeWhereTheyAreFarApart) {
+  const auto choice = [](double vendor_us, int rounds, int calls) {
+    Journalist journal;
+    journal.rounds = rounds;
+    journal.calls = calls;
+    journal.measure(4096, {{vendor, vendor_us}, {mesh, 1}});
+    return decided(journal).chosen;
+  };
+  EXPECT_EQ(choice(8, 2, 3), mesh) << "six samples below six: by chance once in 924";
+  EXPECT_EQ(choice(1.3, 2, 3), vendor) << "so near, drift between the rounds would do";
+  EXPECT_EQ(choice(8, 1, 6), vendor) << "one round is one moment";
+}
+
 TEST(Decide, OnlyAdmittedNumericsCompete) {
   EXPECT_EQ(chosen({{vendor, 2}, {mesh, 1.5}, {ring, 1}}), "mesh1");
   EXPECT_EQ(chosen({{vendor, 2}, {mesh, 1.5}, {ring, 1}}, 0.005, {.numerics = Numerics::per_hop}), "ring1");
