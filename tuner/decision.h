@@ -41,7 +41,7 @@ struct Candidate {
   int complexity = 0;
   double loss = 0;            ///< Time over the fastest plan's, less 1; from paired rounds.
   bool contends = false;      ///< Measured afresh if any was: may be chosen here.
-  bool beats_vendor = false;  ///< Beyond the noise. True for all if the vendor was not measured.
+  bool beats_vendor = false;  ///< Beyond the noise (a ratio over 1.5: by few samples). True if no vendor.
   double to_vendor = 1;       ///< Time over the vendor's.
   Confidence confidence = Confidence::none;
   CellTime time{};
