@@ -77,6 +77,8 @@ class HostBackend final : public Backend {
   }
 
   void run(std::size_t index, const AllreduceCall& call, const Plan& plan) override {
+    if (const std::string reason = host::why_not(variant_table[index]); !reason.empty())
+      throw Error(Status::unsupported, plan.variant + " cannot run here: " + reason, "choose another variant");
     if (!variant_table[index].composite) return team_.allreduce(index, plan, call);
     if (variant_table[index].name == "naive") return naive_allreduce(team_, call);
     require_vendor();

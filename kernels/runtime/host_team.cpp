@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/partition.h"
 #include "device/epilogue.h"
-#include "runtime/available.h"
 #include "runtime/digest.h"
 #include "runtime/host_registry.h"
 #include "variants/registry.h"
@@ -225,9 +224,6 @@ void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceC
   if (size() == 1)  // nobody to exchange with, whatever the variant
     return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
   const Traits& traits = variant_table[variant].traits;
-  if (traits.needs == Needs::multimem || traits.needs == Needs::many_nodes)
-    throw Error(Status::unsupported, plan.variant + " cannot run here: " + why_not(variant_table[variant]),
-                "choose another variant");
   if (traits.needs == Needs::peer_slots) return run_piece(variant, plan, call, {0, call.count});
   const Bytes most = traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes;
   if (call.count * size_of(call.dtype) <= most) return run_piece(variant, plan, call, {0, call.count});

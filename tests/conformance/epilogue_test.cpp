@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "cases.h"
+
 namespace attune {
 namespace {
 
@@ -13,9 +15,6 @@ class OwnEpilogue : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(OwnEpilogue, SeesIndexAndValue) {
   const Plan plan{.variant = std::string(GetParam()), .chunk_bytes = 128};
-  if (plan.variant == "vendor") GTEST_SKIP() << "a team of threads has no vendor";
-  if (variant(GetParam()).traits.needs == Needs::multimem)
-    GTEST_SKIP() << "no switch here: conformance_smoke asks for the refusal";
   for (const int ranks : {1, 2, 3})
     run_local_team(ranks, {.table = "none", .scratch_bytes = 4096}, [&](Communicator& comm) {
       for (const Index count : {Index{1}, Index{11}, Index{3001}})
@@ -42,7 +41,7 @@ TEST_P(OwnEpilogue, SeesIndexAndValue) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OwnEpilogue, testing::ValuesIn(variant_names()),
+INSTANTIATE_TEST_SUITE_P(All, OwnEpilogue, testing::ValuesIn(conformance::variants_to_test(false)),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(OwnEpilogue, TakesTheTablesChoice) {

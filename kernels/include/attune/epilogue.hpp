@@ -39,12 +39,15 @@ void callers_kernel(const Launch& launch, int index) {
   }
 }
 
-/// One kernel per variant in the vocabulary, null for composites, then the local reduction.
+/// One kernel per variant in the vocabulary, null for composites and for what needs a switch, then the local reduction.
 template <class T, class F, bool Called>
 inline constexpr auto callers_kernels = [] {
   std::array<Kernel, variant_table.size() + 1> list{};
   std::size_t at = 0;
-  for_each_variant([&]<class V>() { list[at++] = &callers_kernel<V, T, F, Called>; });
+  for_each_variant([&]<class V>() {
+    if constexpr (V::traits.needs != Needs::multimem) list[at] = &callers_kernel<V, T, F, Called>;
+    ++at;
+  });
   list.back() = &callers_kernel<local_reduce, T, F, Called>;
   return list;
 }();
