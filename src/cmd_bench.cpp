@@ -51,7 +51,7 @@ std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
   options.numerics = request.numerics;
   if (request.flags.timeout_s > 0) options.timeout_s = request.flags.timeout_s;
   const Bytes room = std::max<Bytes>(request.max_bytes, 64);
-  TeamRequest team;
+  TeamRequest team{.or_nothing = true};
   team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : 30;
   (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
   require_one_node(MPI_COMM_WORLD);

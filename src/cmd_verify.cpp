@@ -77,7 +77,7 @@ Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& r
   options.table = flags.table;
   options.strict = flags.strict;
   options.numerics = request.numerics;
-  TeamRequest room;
+  TeamRequest room{.or_nothing = true};
   (request.memory == Memory::registered ? room.registered_bytes : room.staged_bytes) =
       std::max<Bytes>(request.max_bytes, 64);
   require_one_node(MPI_COMM_WORLD);

@@ -106,6 +106,9 @@ void read_shapes(const JsonObject& object, std::vector<Shape>& shapes) {
     if (!list[i].is_array() || list[i].size() != 2) refuse(pointer, "expected [rows, cols], got " + list[i].dump());
     shapes.push_back({read_integer(list[i][0], item(pointer, 0), 1, Index{1} << 40),
                       read_integer(list[i][1], item(pointer, 1), 1, Index{1} << 20)});
+    constexpr Index most = Index{1} << 50;
+    if (shapes.back().rows > most / shapes.back().cols)
+      refuse(pointer, "expected at most " + std::to_string(most) + " elements, got " + list[i].dump());
   }
 }
 

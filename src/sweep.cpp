@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -99,11 +100,21 @@ LeaderHooks hooks_of(Book& book, Progress& progress) {
           .progress = [&](double done, const std::string& what) { progress.update(done, what); }};
 }
 
+/// The lengths of all messages, ascending.
+std::vector<Bytes> messages_of(const SweepConfig& config) {
+  std::vector<Bytes> all = config.sizes;
+  for (const DType dtype : config.dtypes)
+    for (const Shape& shape : config.shapes) all.push_back(shape.rows * shape.cols * size_of(dtype));
+  std::ranges::sort(all);
+  return all;
+}
+
 TeamRequest team_request(const SweepConfig& config) {
   TeamRequest request;
   request.timeout_s = config.timeout_s;
   request.registered_bytes = largest_message(config, Memory::registered);
   request.staged_bytes = largest_message(config, Memory::staged);
+  request.smaller = messages_of(config);
   for (const Collective collective : config.collectives) request.fused = request.fused || is_fused(collective);
   Bytes cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);
   if (config.device == DeviceKind::cuda) cache = std::max<Bytes>(cuda::devices().front().l2_bytes, Bytes{1} << 25);

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "dispatch/table.h"
+#include "runtime/node_memory.h"
 #include "src/validate_norm.h"
 
 namespace attune::driver {
@@ -16,6 +17,7 @@ namespace attune::driver {
 namespace {
 constexpr Bytes page = 4096;
 constexpr int guard_value = 0xA5;
+constexpr Bytes least_message = 64;
 
 constexpr Bytes round_up(Bytes bytes) { return (bytes + page - 1) / page * page; }
 
@@ -43,6 +45,10 @@ MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity
     release();
     throw;
   }
+}
+
+double MessageBuffers::bytes_for(double capacity, Bytes spread, bool fused) {
+  return (capacity + static_cast<double>(guard_bytes + 3 * page + spread)) * (fused ? 3 : 2);
 }
 
 std::byte* MessageBuffers::make(Bytes bytes) {
@@ -109,25 +115,50 @@ void SweepTeam::open() {
   if (request_.staged_bytes > 0) staged_ = fitting(Memory::staged, request_.staged_bytes);
 }
 
-/// Buffers for the largest messages that fit on all ranks: half as large until there is room. Plain memory is refused
-/// to one rank alone, so that the ranks compare notes after every attempt.
+/// Empty, or that the node does not have what the ranks' buffers, and validation and the vendor inside a call (about
+/// one more message each), would take.
+std::string SweepTeam::beyond_node(Memory memory, Bytes capacity) const {
+  if (on_gpus()) return {};
+  const NodeMemory node = node_memory();
+  const auto message = static_cast<double>(capacity);
+  const double buffers = size() * MessageBuffers::bytes_for(message, request_.spread, request_.fused);
+  const double all = buffers + size() * message;
+  std::string reason = why_too_much(buffers, memory == Memory::registered, node);
+  if (reason.empty()) reason = why_too_much(all, false, node);
+  if (reason.empty()) return {};
+  return fmt::format("messages of {} need {} on this node ({} ranks: input, output and working memory), {}",
+                     readable_amount(message), readable_amount(all), size(), reason);
+}
+
+/// Throws Error(device) on all ranks when one was refused.
+void SweepTeam::compare_notes(const std::string& refused) {
+  throw_together(*bootstrap_, refused, request_.or_nothing ? "use smaller messages, or fewer ranks" : "");
+}
+
+/// Buffers for the largest messages that fit on all ranks. The ranks compare notes before every attempt (nothing that
+/// the node does not have is touched) and after it: plain memory is refused to one rank alone.
 std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) {
-  for (Bytes capacity = wanted;; capacity /= 2) {
+  for (Bytes capacity = wanted;;) {
     std::unique_ptr<MessageBuffers> buffers;
-    std::string refused;
     try {
-      buffers = std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
-    } catch (const Error& error) {
-      if (error.status() != Status::device) throw;
-      refused = error.what();
-    }
-    try {
-      throw_together(*bootstrap_, refused, {});
+      compare_notes(beyond_node(memory, capacity));
+      std::string refused;
+      try {
+        buffers = std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
+      } catch (const Error& error) {
+        if (error.status() != Status::device) throw;
+        refused = error.what();
+      }
+      compare_notes(refused);
       return buffers;
     } catch (const Error& error) {
-      if (error.status() != Status::device || capacity < 4096) throw;
+      if (error.status() != Status::device || capacity <= least_message || request_.or_nothing) throw;
       if (why_small_.empty()) why_small_ = error.what();
     }
+    const auto& list = request_.smaller;
+    const auto above = std::lower_bound(list.begin(), list.end(), capacity);
+    const Bytes next = above == list.begin() ? least_message : *std::prev(above);
+    capacity = std::max(next, least_message);
   }
 }
 

@@ -24,6 +24,8 @@ class MessageBuffers {
   MessageBuffers& operator=(const MessageBuffers&) = delete;
 
   [[nodiscard]] Bytes capacity() const { return capacity_; }
+  /// What a rank's buffers take, for messages of any length.
+  [[nodiscard]] static double bytes_for(double capacity, Bytes spread, bool fused);
   /// Where call number `call` of this problem finds its buffers.
   [[nodiscard]] Operands operands(const Problem& problem, int call) const;
   /// The communicator is lost: its memory is left where it is.
@@ -53,8 +55,10 @@ struct TeamRequest {
   double timeout_s = 30;
   Bytes registered_bytes = 0;  ///< Largest message in each kind of memory; 0 = none.
   Bytes staged_bytes = 0;
-  Bytes spread = 0;    ///< Extra room, so that successive calls find cold buffers.
-  bool fused = false;  ///< A second output, for the fused kernels.
+  std::vector<Bytes> smaller{};  ///< Ascending: where the largest does not fit, the largest of these that does.
+  bool or_nothing = false;       ///< What does not fit is an Error(device).
+  Bytes spread = 0;              ///< Extra room, so that successive calls find cold buffers.
+  bool fused = false;            ///< A second output, for the fused kernels.
 };
 
 class SweepTeam {
@@ -94,6 +98,8 @@ class SweepTeam {
  private:
   void open();
   [[nodiscard]] std::unique_ptr<MessageBuffers> fitting(Memory memory, Bytes wanted);
+  [[nodiscard]] std::string beyond_node(Memory memory, Bytes capacity) const;
+  void compare_notes(const std::string& refused);
 
   std::unique_ptr<Bootstrap> bootstrap_;
   MakeCommunicator make_;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/types.h"
 
 namespace attune {
 
@@ -14,6 +15,13 @@ void throw_together(Bootstrap& bootstrap, const std::string& error, const std::s
   error.copy(mine.data(), mine.size() - 1);
   for (const auto& text : bootstrap.gather(mine))
     if (text[0] != '\0') throw Error(Status::device, text.data(), remedy);
+}
+
+void require_team_size(int ranks) {
+  if (ranks < 1 || ranks > max_ranks)
+    throw Error(Status::unsupported,
+                "a team has 1 to " + std::to_string(max_ranks) + " ranks, not " + std::to_string(ranks),
+                "launch fewer ranks, or make communicators of up to " + std::to_string(max_ranks));
 }
 
 namespace {

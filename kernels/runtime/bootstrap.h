@@ -31,6 +31,9 @@ class Bootstrap {
 /// first of them, so that no rank is left waiting for one that has given up.
 void throw_together(Bootstrap& bootstrap, const std::string& error, const std::string& remedy);
 
+/// Throws Error(unsupported) unless a team may have that many ranks.
+void require_team_size(int ranks);
+
 /// The bootstraps of n threads of this process; give one to each.
 [[nodiscard]] std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int n);
 

@@ -13,7 +13,8 @@ namespace attune::host {
 class SharedSegment {
  public:
   /// Collective: every rank makes a region of its own `bytes` (they may differ), zeroed, and maps its peers'.
-  /// Throws Error(device) on all ranks when one of them cannot, naming what is needed and what is free.
+  /// Throws Error(device) on all ranks when one of them cannot, or when the node does not have what all need together
+  /// (before anything is allocated), naming what is needed and what is free. Error(unsupported) for more than 8 ranks.
   SharedSegment(Bootstrap& bootstrap, Bytes bytes);
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
@@ -25,6 +26,7 @@ class SharedSegment {
   [[nodiscard]] const std::array<std::byte*, max_ranks>& bases() const { return base_; }
 
  private:
+  void agree_on_sizes(Bootstrap& bootstrap, Bytes bytes);
   void share_within_process(Bootstrap& bootstrap, Bytes bytes);
   void share_between_processes(Bootstrap& bootstrap, Bytes bytes);
   void unmap();

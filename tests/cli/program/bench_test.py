@@ -1,5 +1,6 @@
 """bench prints what nccl-tests prints, to the column, validates what it measured, and compares with the vendor."""
 import json
+import pathlib
 import re
 import unittest
 
@@ -77,6 +78,22 @@ class Results(ProgramTest):
         self.assertRegex(result.stdout, r"(?m)^# Avg bus bandwidth    : \S+ FAILED$")
         self.assertEqual(errors(result), [])
         self.succeeds("bench", "-b", 8, "-e", 8, ranks=2, NCCL_TESTS_MIN_BW="0")
+
+
+class Limits(ProgramTest):
+    """What no node has is refused before it is allocated."""
+
+    def test_messages_beyond_the_node_s_memory(self):
+        before = set(pathlib.Path("/dev/shm").glob("attune-*"))
+        says = "messages of 512.0 TiB need .* on this node .2 ranks.*(available|free)"
+        for memory in (0, 1):
+            self.fails(2, "bench", "-b", "512T", "-e", "512T", "-R", memory, ranks=2, says=says)
+        self.fails(2, "verify", "--to", "512T", ranks=2, says=says)
+        self.assertEqual(set(pathlib.Path("/dev/shm").glob("attune-*")) - before, set())
+
+    def test_more_ranks_than_a_team_may_have(self):
+        for command in ("bench", "verify"):
+            self.fails(5, command, ranks=9, says="a team has 1 to 8 ranks, not 9")
 
 
 class Files(ProgramTest):

@@ -95,6 +95,14 @@ class Sweeps(Runs):
         (runs[1] / "manifest.json").write_text(json.dumps(manifest))
         self.fails(6, "tune", *runs, "--out", self.folder / "t.json", says="host-other-x64")
 
+    def test_sizes_beyond_the_node_s_memory_are_unsupported(self):
+        run = self.sweep("run", "--sizes", "8,512T")
+        summary = (run / "summary.csv").read_text()
+        self.assertIn("messages of 512.0 TiB need", summary)
+        self.assertNotIn("failed", summary)
+        self.fails(5, "sweep", "--config", self.config(sizes=["512T"]), "--out", self.folder / "none", ranks=2,
+                   says="nothing could be timed: messages of 512.0 TiB need")
+
     def test_one_rank_alone(self):
         result = attune("sweep", "--config", self.config(), "--out", self.folder / "alone")
         self.assertEqual((result.returncode, errors(result)), (0, []), result.stderr)
