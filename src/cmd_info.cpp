@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "api/limits.h"
 #include "core/hardware.h"
-#include "device/host_memory.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
 #include "runtime/available.h"
@@ -75,7 +75,7 @@ Json describe_variants() {
 Json describe_table(const std::string& option) {
   Json json{{"path", ""}, {"found_by", ""}, {"rules", 0}, {"warning", ""}, {"error", ""}};
   try {
-    const auto found = find_and_load_table(option, host_hardware(), {table_names, host::max_blocks, 1}, false,
+    const auto found = find_and_load_table(option, host_hardware(), limits_of(DeviceKind::host, table_names), false,
                                            process_environment, ATTUNE_PREFIX);
     std::size_t rules = 0;
     for (const auto& keyed : found.table.tables) rules += keyed.rules.size();

@@ -88,7 +88,9 @@ Status tune(const TuneFlags& flags) {
   if (flags.explain && is_emulated(evidence.hardware))
     throw Error(Status::unsupported, "tune: --explain: emulated GPUs have no times", "leave --explain out");
   std::optional<Table> previous;
-  if (!flags.previous.empty()) previous = load_table(flags.previous, limits_of(evidence.hardware.device, tuned_names));
+  TableLimits limits = limits_of(evidence.hardware.device, tuned_names);
+  limits.why_not = nullptr;  // another software's choices may stay as they are
+  if (!flags.previous.empty()) previous = load_table(flags.previous, limits);
   const auto tuned = tuner::tune(evidence.records, tuner::facts_of_variant, options, previous ? &*previous : nullptr);
   const Source source{evidence.runs, sha256(evidence.journals), utc_now()};
   Table table = tuner::table_of(tuned, evidence.hardware, evidence.software, source);

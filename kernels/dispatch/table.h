@@ -105,11 +105,14 @@ struct TableLimits {
   std::span<const std::string_view> variants;  ///< Known names; `vendor` and `vendor:…` are always known. Empty: any.
   int max_blocks = 1 << 16;
   int max_threads = 1024;
+  /// Empty, or why a plan's variant can never run on this device (`vendor:…` too). Null: anything may.
+  std::string (*why_not)(std::string_view variant) = nullptr;
 };
 
 /// Reads a table, wholly or not at all. Throws Error(usage): "source: /json/pointer: fault; expected …" for text that
 /// is no JSON or ends early, unknown keys and words, values out of range, rules that are not ascending from 0,
-/// keys that stand twice, unknown variants, and blocks or threads above the limits.
+/// keys that stand twice, unknown variants, those of another collective or of a numerics class that the key does not
+/// admit, and what is beyond the limits.
 [[nodiscard]] Table parse_table(std::string_view text, std::string_view source, const TableLimits& limits);
 
 /// parse_table of a file's text; an unreadable file is an Error(usage) too.

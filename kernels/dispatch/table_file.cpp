@@ -8,6 +8,7 @@
 
 #include "dispatch/json.h"
 #include "dispatch/table.h"
+#include "variants/registry.h"
 
 namespace attune {
 namespace {
@@ -55,11 +56,28 @@ bool is_vendor(std::string_view variant) {
   return variant == "vendor" || (variant.starts_with("vendor:") && variant.size() > std::string_view("vendor:").size());
 }
 
-void check_plan(const JsonObject& rule, const Plan& plan, DeviceKind device, const TableLimits& limits) {
+/// A variant under a key that is not its own would fail, or round otherwise than the key allows, at the first call.
+void check_fits(const std::string& at, const VariantInfo& info, const TableKey& key) {
+  if (info.name == "vendor") return;
+  const bool fused = info.traits.family == Family::fused;
+  if (fused != is_fused(key.collective) || (fused && info.name != name_of(key.collective)))
+    refuse(at, std::string(info.name) + " is no variant of " + std::string(name_of(key.collective)));
+  if (!admits(key.numerics, info.traits.numerics))
+    refuse(at, std::string(info.name) + " is of the class " + std::string(name_of(info.traits.numerics)) +
+                   ", which this table's numerics, " + std::string(name_of(key.numerics)) +
+                   ", does not admit; expected a variant of it, or a looser class as numerics");
+}
+
+void check_plan(const JsonObject& rule, const Plan& plan, const TableKey& key, DeviceKind device,
+                const TableLimits& limits) {
   const bool known = limits.variants.empty() || is_vendor(plan.variant) ||
                      std::ranges::find(limits.variants, std::string_view(plan.variant)) != limits.variants.end();
   if (!known || plan.variant.empty())
     refuse(rule.at("variant"), "unknown variant " + with_suggestion(plan.variant, limits.variants));
+  if (const VariantInfo* info = find_variant(plan.variant)) check_fits(rule.at("variant"), *info, key);
+  if (limits.why_not != nullptr)
+    if (const std::string reason = limits.why_not(plan.variant); !reason.empty())
+      refuse(rule.at("variant"), plan.variant + " cannot run on this device: " + reason);
   if (plan.blocks > limits.max_blocks)
     refuse(rule.at("blocks"), "expected at most " + std::to_string(limits.max_blocks) + " blocks on this device, got " +
                                   std::to_string(plan.blocks));
@@ -69,7 +87,8 @@ void check_plan(const JsonObject& rule, const Plan& plan, DeviceKind device, con
                                    std::string(name_of(device)) + " device, got " + std::to_string(plan.threads));
 }
 
-Rule read_rule(const Json& value, const std::string& pointer, DeviceKind device, const TableLimits& limits) {
+Rule read_rule(const Json& value, const std::string& pointer, const TableKey& key, DeviceKind device,
+               const TableLimits& limits) {
   static constexpr std::array<std::string_view, 12> known{"at_bytes",  "min_bytes",   "variant", "blocks",
                                                           "threads",   "chunk_bytes", "time_us", "ci_us",
                                                           "vendor_us", "confidence",  "samples", "launches"};
@@ -86,7 +105,7 @@ Rule read_rule(const Json& value, const std::string& pointer, DeviceKind device,
             .confidence = object.word<Confidence>("confidence", Confidence::none),
             .samples = object.integer("samples", 0, any_integer, 0),
             .launches = static_cast<int>(object.integer("launches", 0, 1 << 30, 0))};
-  check_plan(object, rule.plan, device, limits);
+  check_plan(object, rule.plan, key, device, limits);
   return rule;
 }
 
@@ -108,13 +127,14 @@ TableKey read_key(const JsonObject& object) {
   return key;
 }
 
-std::vector<Rule> read_rules(const JsonObject& object, DeviceKind device, const TableLimits& limits) {
+std::vector<Rule> read_rules(const JsonObject& object, const TableKey& key, DeviceKind device,
+                             const TableLimits& limits) {
   const Json& list = object.array("rules");
   if (list.empty()) refuse(object.at("rules"), "expected at least one rule");
   std::vector<Rule> rules;
   for (const Json& value : list) {
     const std::string pointer = object.at("rules") + "/" + std::to_string(rules.size());
-    Rule rule = read_rule(value, pointer, device, limits);
+    Rule rule = read_rule(value, pointer, key, device, limits);
     if (rules.empty() && rule.min_bytes != 0)
       refuse(pointer + "/min_bytes", "expected 0 in the first rule, got " + std::to_string(rule.min_bytes));
     if (!rules.empty() && rule.min_bytes <= rules.back().min_bytes)
@@ -134,7 +154,8 @@ std::vector<KeyedRules> read_tables(const JsonObject& file, DeviceKind device, c
   std::map<TableKey, std::string> seen;
   for (const Json& value : file.array("tables")) {
     const JsonObject object(value, file.at("tables") + "/" + std::to_string(tables.size()), known);
-    KeyedRules entry{read_key(object), read_rules(object, device, limits)};
+    const TableKey key = read_key(object);
+    KeyedRules entry{key, read_rules(object, key, device, limits)};
     const auto [first, fresh] = seen.emplace(entry.key, object.pointer());
     if (!fresh) refuse(object.pointer(), "the table " + to_string(entry.key) + " stands already at " + first->second);
     tables.push_back(std::move(entry));

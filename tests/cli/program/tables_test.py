@@ -44,6 +44,20 @@ class Tables(ProgramTest):
         self.refused("", says="table.json")
         self.refused("[]", says="expected")
 
+    def test_what_can_never_run_here_is_refused_with_its_place(self):
+        """Not at the first call of that size."""
+        for variant, says, numerics in (
+            ("multimem_two_shot", "needs a GPU", "in_switch"), ("vendor:openmpi/rong", "openmpi/ring", "rank_order"),
+            ("vendor:nccl/ring", "unknown choice", "rank_order"), ("ring", "per_hop", "rank_order"),
+        ):
+            bad = table(numerics=numerics)
+            bad["tables"][0]["rules"][1]["variant"] = variant
+            self.refused(bad, says=f"table.json: /tables/0/rules/1/variant: {variant} .*{says}")
+        looser = table(numerics="per_hop")
+        looser["tables"][0]["rules"][1]["variant"] = "ring"
+        path = self.write(looser)
+        self.assertIn("ring", self.succeeds("lookup", "--table", path, "--bytes", "4K", "--numerics", "per_hop").stdout)
+
     def test_missing_files_and_folders(self):
         self.fails(6, "lookup", "--table", self.folder / "none.json", "--bytes", 8, says="no such dispatch table")
         self.fails(6, "lookup", "--bytes", 8, ATTUNE_TABLE="gone.json", says="gone.json.*ATTUNE_TABLE")

@@ -18,7 +18,10 @@ namespace attune {
 namespace {
 
 constexpr std::array<std::string_view, 5> variants{"mesh", "push", "ring", "two_shot_write", "reduce_scatter_rms_norm"};
-const TableLimits limits{.variants = variants, .max_blocks = 8, .max_threads = 512};
+const TableLimits limits{
+    .variants = variants, .max_blocks = 8, .max_threads = 512, .why_not = [](std::string_view variant) -> std::string {
+      return variant == "vendor:other/x" ? "not in this test" : "";
+    }};
 
 Json example() {
   return Json::parse(R"({"format": "attune-dispatch", "version": 1,
@@ -118,6 +121,18 @@ const Fault faults[] = {
     {"/tables/0/rules/1/variant", R"("")", "/tables/0/rules/1/variant: unknown variant ''", true},
     {"/tables/0/rules/1/variant", R"("vendor:")", "/tables/0/rules/1/variant: unknown variant 'vendor:'", false},
     {"/tables/0/rules/1/variant", "REMOVE", "/tables/0/rules/1/variant: this key is missing", true},
+    {"/tables/0/rules/1/variant", R"("ring")",
+     "/tables/0/rules/1/variant: ring is of the class per_hop, which this table's numerics, rank_order, does not admit",
+     false},
+    {"/tables/0/numerics", R"("vendor")",
+     "/tables/0/rules/0/variant: push is of the class rank_order, which this table's numerics, vendor, does not admit",
+     false},
+    {"/tables/0/rules/1/variant", R"("reduce_scatter_rms_norm")",
+     "/tables/0/rules/1/variant: reduce_scatter_rms_norm is no variant of allreduce", false},
+    {"/tables/1/rules/0/variant", R"("mesh")",
+     "/tables/1/rules/0/variant: mesh is no variant of reduce_scatter_rms_norm", false},
+    {"/tables/0/rules/1/variant", R"("vendor:other/x")",
+     "/tables/0/rules/1/variant: vendor:other/x cannot run on this device: not in this test", false},
     {"/tables/0/rules/1/blocks", "0", "/tables/0/rules/1/blocks: expected an integer from 1", true},
     {"/tables/0/rules/1/blocks", "9", "/tables/0/rules/1/blocks: expected at most 8 blocks on this device, got 9",
      false},
@@ -138,6 +153,13 @@ Json patched(const Fault& fault) {
   else
     json[at] = Json::parse(fault.value);
   return json;
+}
+
+TEST(Table, AClassAdmitsTheStricterOnesAndTheVendor) {
+  Json json = example();
+  json["tables"][0]["numerics"] = "per_hop";
+  json["tables"][0]["rules"][1]["variant"] = "ring";
+  EXPECT_EQ(parse_table(json.dump(), "t.json", limits).tables[0].rules[1].plan.variant, "ring");
 }
 
 TEST(Table, EveryFaultIsRefusedWithItsPlace) {
