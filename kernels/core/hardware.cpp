@@ -124,7 +124,10 @@ Hardware host_hardware() {
 
 std::string hardware_mismatch(const Hardware& table, const Hardware& here) {
   if (table.fingerprint == here.fingerprint) return {};
-  return "the dispatch table was measured on " + describe(table) + " and this is " + describe(here);
+  const std::string measured = "the dispatch table was measured on " + describe(table);
+  if (describe(table) != describe(here)) return measured + " and this is " + describe(here);
+  return measured + " as this is, but its fingerprint is " + table.fingerprint + " and this machine's is " +
+         here.fingerprint;
 }
 
 }  // namespace attune

@@ -34,6 +34,22 @@ TEST(CpuModel, ReadsTheFormsOfSeveralArchitectures) {
   EXPECT_EQ(detail::cpu_model("processor : 0\nBogoMIPS : 50.00\n"), "");
 }
 
+/// The warning says what differs, where the descriptions do not.
+TEST(HardwareMismatch, SaysWhatDiffers) {
+  const Hardware here{DeviceKind::host, "A 1", "x86-64-v3", 4, "shared-memory", "host-a-1"};
+  Hardware other = here;
+  EXPECT_EQ(hardware_mismatch(other, here), "");
+  other.fingerprint = "host-a-0";
+  const std::string alike = hardware_mismatch(other, here);
+  EXPECT_NE(alike.find("host-a-0 and"), std::string::npos) << alike;
+  EXPECT_NE(alike.find("is host-a-1"), std::string::npos) << alike;
+  EXPECT_EQ(alike.find("'A 1'"), alike.rfind("'A 1'")) << "twice the same: " << alike;
+  other.name = "A 0";
+  const std::string named = hardware_mismatch(other, here);
+  EXPECT_NE(named.find("'A 0'"), std::string::npos) << named;
+  EXPECT_NE(named.find("'A 1'"), std::string::npos) << named;
+}
+
 TEST(HostHardware, DescribesThisMachine) {
   const Hardware here = host_hardware();
   EXPECT_FALSE(here.name.empty());
