@@ -22,6 +22,7 @@ CellTime settled_time(const Cell& cell, double confidence) {
   for (const BlockTime& block : cell.blocks)
     if (!cell.fresh || block.stage == Stage::confirm) rounds.push_back(block.time_us);
   time.ci_us = median_interval(rounds, confidence);
+  if (time.ci_us) time.median_us = median(rounds);  // the statistic of that interval
   return time;
 }
 
@@ -33,6 +34,21 @@ Comparison apart(const CellTime& fresh, const CellTime& before) {
   return ratio;
 }
 
+/// Are so many pairs enough for an interval of their ratios?
+bool have_interval(int pairs, double confidence) {
+  constexpr int surely = 64;  // for any confidence that can be asked for
+  const std::vector<double> alike(static_cast<std::size_t>(std::min(pairs, surely)), 0.0);
+  return pairs > 0 && hodges_lehmann(alike, confidence).interval.has_value();
+}
+
+/// By paired rounds where they are enough; else by the medians, the ratio as well as its interval: a number never
+/// stands beside an interval of another.
+Comparison by_rounds(const Cell& fresh, const Cell& before, const CellTime& fresh_time, const CellTime& before_time,
+                     double confidence) {
+  const Comparison pairs = compare(fresh, before, confidence);
+  return have_interval(pairs.pairs, confidence) ? pairs : apart(fresh_time, before_time);
+}
+
 ComparedCell compared(const TableKey& key, const Problem& problem, const Cell& old_cell, const Cell& new_cell,
                       bool paired, double confidence) {
   ComparedCell result{.key = key,
@@ -41,7 +57,7 @@ ComparedCell compared(const TableKey& key, const Problem& problem, const Cell& o
                       .new_plan = new_cell.plan,
                       .old_time = settled_time(old_cell, confidence),
                       .new_time = settled_time(new_cell, confidence)};
-  if (paired) result.ratio = compare(new_cell, old_cell, confidence);
+  if (paired) result.ratio = by_rounds(new_cell, old_cell, result.new_time, result.old_time, confidence);
   result.paired = paired && result.ratio.pairs > 0;
   if (!paired) result.ratio = apart(result.new_time, result.old_time);
   result.verdict = verdict_of(result.ratio);

@@ -92,6 +92,31 @@ TEST(CompareVariants, OfOneRunByPairedRounds) {
   EXPECT_EQ(compare_picks(side(run), pick_variant("mesh"), pick_variant("ring"), 0.99).only_old, 1U);
 }
 
+/// Few rounds, or none in common, or many launches: whatever interval there is, the ratio beside it lies inside.
+TEST(CompareVariants, ARatioIsInsideItsOwnInterval) {
+  int with_interval = 0;
+  for (const int rounds : {1, 2, 5, 7, 8, 12})
+    for (const int launches : {1, 2, 9})
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        Journalist run(seed);
+        run.rounds = rounds;
+        run.calls = 12;
+        run.drift = 0.3;
+        for (int launch = 0; launch < launches; ++launch) {
+          run.launch = std::to_string(launch);
+          run.measure(1024, {{mesh, 5}, {two_shot, 5.5}}, 0.1);
+        }
+        const auto compared = compare_picks(side(run), pick_variant("mesh"), pick_variant("two_shot"), 0.99);
+        const Comparison& ratio = compared.cells.at(0).ratio;
+        if (!ratio.ci) continue;
+        ++with_interval;
+        EXPECT_TRUE(ratio.ci->contains(ratio.ratio))
+            << ratio.ratio << " in [" << ratio.ci->low << ", " << ratio.ci->high << "], " << rounds << " rounds, "
+            << launches << " launches";
+      }
+  EXPECT_GT(with_interval, 100);
+}
+
 Table table_of_rules(const std::vector<Rule>& rules) {
   Table table;
   table.tables.push_back({TableKey{}, rules});
