@@ -8,6 +8,7 @@
 #include "src/manifest.h"
 #include "src/measure_meeting.h"
 #include "src/units.h"
+#include "tuner/prospects.h"
 #include "tuner/search.h"
 #include "variants/registry.h"
 
@@ -143,6 +144,10 @@ std::vector<SweepLeader::Job> SweepLeader::jobs() const {
     jobs[i].weight = 0;
     for (const auto& problem : jobs[i].problems)
       jobs[i].weight += weight_of(problem, plans_of(config_, problem, cores_).size());
+    const auto earlier = std::span(jobs).first(i);
+    const auto teaches = [&](const Job& job) { return tuner::related(job.problems.front(), jobs[i].problems.front()); };
+    if (config_.search == Search::racing && std::ranges::none_of(earlier, teaches))
+      jobs[i].weight *= tuner::first_table_weight;
   }
   if (config_.search == Search::exhaustive) {
     std::mt19937_64 random(config_.seed);
@@ -193,8 +198,7 @@ void SweepLeader::run_jobs() {
     }
     const double share_s = left_s * job.weight / (total_ - done_);
     const bool short_of_time = options_.budget_s > 0 && share_s < cells_s + setup_s;
-    runner_.count_setup(short_of_time);
-    const bool complete = run_job(job, short_of_time ? share_s : cells_s);
+    const bool complete = run_job(job, session(short_of_time, short_of_time ? share_s : cells_s));
     done_ += job.weight;
     if (complete || !short_of_time)
       hooks_.finished(job.name);
@@ -204,15 +208,27 @@ void SweepLeader::run_jobs() {
   if (cut) used_up();
 }
 
-bool SweepLeader::run_job(const Job& job, double budget_s) {
+tuner::Session& SweepLeader::session(bool counts_setup, double budget_s) {
+  if (session_ == nullptr || counts_setup != counts_setup_)
+    session_ = std::make_unique<tuner::Session>(
+        runner_,
+        tuner::SessionOptions{
+            .launch = options_.launch, .precision = config_.precision, .mode = config_.mode, .cache = config_.cache},
+        [this](const tuner::Record& record) {
+          job_records_.push_back(record);
+          hooks_.record(record);
+        });
+  counts_setup_ = counts_setup;
+  runner_.count_setup(counts_setup);
+  session_->start(budget_s);
+  return *session_;
+}
+
+bool SweepLeader::run_job(const Job& job, tuner::Session& session) {
   job_weight_ = job.weight;
-  job_budget_s_ = budget_s;
+  job_budget_s_ = session.options().budget_s;
   job_start_s_ = now_s();
-  std::vector<tuner::Record> records;
-  const auto sink = [&](const tuner::Record& record) {
-    records.push_back(record);
-    hooks_.record(record);
-  };
+  job_records_.clear();
   tuner::Task task;
   for (const auto& problem : job.problems) {
     record_unsupported(problem);
@@ -224,16 +240,9 @@ bool SweepLeader::run_job(const Job& job, double budget_s) {
   options.kind = racing ? tuner::SearchKind::racing : tuner::SearchKind::exhaustive;
   options.decision.numerics = config_.numerics;
   options.decision.filter = {config_.mode, config_.cache};
-  tuner::Session session(runner_,
-                         {.launch = options_.launch,
-                          .budget_s = budget_s,
-                          .precision = config_.precision,
-                          .mode = config_.mode,
-                          .cache = config_.cache},
-                         sink);
   const bool complete =
       task.problems.empty() || tuner::search(std::span(&task, 1), tuner::facts_of_variant, options, session);
-  tell(records);
+  tell(job_records_);
   return complete;
 }
 

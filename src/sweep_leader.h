@@ -1,6 +1,7 @@
 #pragma once
 /// Rank 0 of a sweep on one team: what to measure next, for how long, and what to say about it.
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "src/live_runner.h"
 #include "src/summary.h"
 #include "src/sweep_cases.h"
+#include "tuner/session.h"
 
 namespace attune::driver {
 
@@ -51,9 +53,11 @@ class SweepLeader {
   };
   [[nodiscard]] std::vector<Job> jobs() const;
   void run_jobs();
+  /// Tables teach each other: one session for all jobs that its clock counts alike.
+  [[nodiscard]] tuner::Session& session(bool counts_setup, double budget_s);
   void tell_failure(Status status, std::string_view what);
   /// True when nothing was left out for want of time.
-  [[nodiscard]] bool run_job(const Job& job, double budget_s);
+  [[nodiscard]] bool run_job(const Job& job, tuner::Session& session);
   void tell(const std::vector<tuner::Record>& records) const;
   [[nodiscard]] std::vector<Plan> runnable(const Problem& problem) const;
   void record_unsupported(const Problem& problem) const;
@@ -71,6 +75,9 @@ class SweepLeader {
   double job_weight_ = 0;
   double job_start_s_ = 0;
   double job_budget_s_ = 1;
+  std::unique_ptr<tuner::Session> session_;
+  bool counts_setup_ = true;
+  std::vector<tuner::Record> job_records_;
 };
 
 }  // namespace attune::driver

@@ -8,7 +8,9 @@
 namespace attune::tuner {
 namespace {
 
-constexpr double enough = 0.25;   ///< Of the precision: narrower intervals change no decision.
+constexpr double enough = 0.25;  ///< Of the precision: narrower intervals change no decision.
+constexpr int fewest_rounds =
+    8;  ///< That an interval needs at 99 %: fewer fresh ones say less than those of the search.
 constexpr int most_rounds = 400;  ///< Of one problem: a journal is to be kept.
 constexpr int many_rounds = 100;  ///< After so many, each has more calls: more pairs of blocks decide nothing better.
 
@@ -78,10 +80,12 @@ class Confirmation {
         finalists_.push_back({problem, finalists_of(decisions.front()), doubt(decisions.front())});
     }
     std::ranges::stable_sort(finalists_, std::greater{}, &Finalists::doubt);
-    // Half the rounds now and half after all others: a slow or lucky moment then spoils no size alone.
     const int rounds = affordable_rounds();
-    for (const int part : {rounds / 2, rounds - rounds / 2})
-      for (Finalists& one : finalists_) measure(one, part);
+    if (rounds < fewest_rounds) measure_cheapest();
+    // Half the rounds now and half after all others: a slow or lucky moment then spoils no size alone.
+    else
+      for (const int part : {rounds / 2, rounds - rounds / 2})
+        for (Finalists& one : finalists_) measure(one, part);
     for (int pass = 0; pass < options_.confirm_doublings; ++pass)
       for (Finalists& one : finalists_) {
         one.open = one.open && is_open(session_, one, facts_, options_.decision);
@@ -95,20 +99,32 @@ class Confirmation {
  private:
   /// Long calls say as much one by one, and more rounds of them fit.
   int calls_of(const Finalists& one) const {
-    constexpr double long_call_s = 0.02;
-    if (session_.expected_call_s(one.problem) > long_call_s) return 1;
+    if (session_.expected_call_s(one.problem) > options_.race.long_call_s) return 1;
     return options_.race.calls * (one.rounds >= many_rounds ? 4 : 1);
   }
 
-  /// The rounds that every problem can have; where that is less than an interval needs, the most doubtful get what they
-  /// need.
+  double round_s(const Finalists& one) const { return session_.expected_s(one.problem, one.plans, calls_of(one)); }
+
+  /// The rounds that every problem can have, up to what is asked for.
   int affordable_rounds() {
-    constexpr int fewest = 8;
-    double round_s = 0;
-    for (const Finalists& one : finalists_) round_s += session_.expected_s(one.problem, one.plans, calls_of(one));
-    const double most = round_s > 0 ? session_.left_s(1) / round_s : options_.confirm_rounds;
+    double all_s = 0;
+    for (const Finalists& one : finalists_) all_s += round_s(one);
+    const double most = all_s > 0 ? session_.left_s(1) / all_s : options_.confirm_rounds;
     return static_cast<int>(
-        std::clamp(most, static_cast<double>(fewest), static_cast<double>(std::max(fewest, options_.confirm_rounds))));
+        std::clamp(most, 0.0, static_cast<double>(std::max(fewest_rounds, options_.confirm_rounds))));
+  }
+
+  /// Where not every problem can have enough: as many problems as can, each its part of the time.
+  void measure_cheapest() {
+    std::vector<Finalists*> order;
+    for (Finalists& one : finalists_) order.push_back(&one);
+    std::ranges::stable_sort(order, {}, [this](const Finalists* one) { return round_s(*one); });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const double part_s = session_.left_s(1) / static_cast<double>(order.size() - i);
+      const double rounds = part_s / std::max(round_s(*order[i]), 1e-9);
+      measure(*order[i], static_cast<int>(std::clamp(rounds, static_cast<double>(fewest_rounds),
+                                                     static_cast<double>(options_.confirm_rounds))));
+    }
   }
 
   bool measure(Finalists& one, int rounds) {
@@ -130,7 +146,7 @@ class Confirmation {
       for (Finalists& one : finalists_)
         if (next == nullptr || widths[&one] > widths[next]) next = &one;
       if (widths[next] <= enough * session_.options().precision) break;
-      widths[next] = measure(*next, step) ? widest(session_, *next) : 0;
+      widths[next] = measure(*next, next->rounds == 0 ? fewest_rounds : step) ? widest(session_, *next) : 0;
     }
   }
 

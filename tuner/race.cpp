@@ -27,6 +27,22 @@ double level_of(std::span<const double> log_times) {
   return present.empty() ? never : median(present);
 }
 
+/// Of choosing the leader: mean of what `other` may be faster by, its mean advantage taken as normal.
+double expected_loss(std::span<const double> other, std::span<const double> leader) {
+  constexpr double least_deviation = 0.005, unknown_deviation = 0.3;
+  constexpr double root_two_pi = 2.5066282746310002;
+  const std::vector<double> apart = differences(other, leader);
+  if (apart.empty()) return unknown_deviation;
+  const double middle = median(apart);
+  double squares = 0;
+  for (const double one : apart) squares += std::min((one - middle) * (one - middle), 1.0);
+  const auto n = static_cast<double>(apart.size());
+  const double deviation = n < 2 ? unknown_deviation : std::max(std::sqrt(squares / (n - 1)), least_deviation);
+  const double error = deviation / std::sqrt(n);
+  const double z = std::max(middle, 0.0) / error;
+  return error * (std::exp(-z * z / 2) / root_two_pi - z * std::erfc(z / std::sqrt(2.0)) / 2);
+}
+
 }  // namespace
 
 Race::Race(Problem problem, std::vector<Plan> candidates, RaceOptions options)
@@ -35,9 +51,26 @@ Race::Race(Problem problem, std::vector<Plan> candidates, RaceOptions options)
   finished_ = entries_.empty();
 }
 
-int Race::next_rounds() const { return rung_ == 0 ? options_.first_rounds : rounds_; }
+bool Race::long_calls(const Session& session) const { return session.expected_call_s(problem_) > options_.long_call_s; }
 
-std::int64_t Race::next_calls() const { return std::int64_t{next_rounds()} * options_.calls; }
+int Race::next_rounds(bool long_calls) const {
+  if (rounds_ > 0) return rounds_;
+  return long_calls ? options_.long_rounds : options_.first_rounds;
+}
+
+std::int64_t Race::next_calls(const Session& session) const {
+  const bool one_by_one = long_calls(session);
+  return std::int64_t{next_rounds(one_by_one)} * (one_by_one ? 1 : options_.calls);
+}
+
+double Race::doubt() const {
+  const Entry* leader = best();
+  if (leader == nullptr) return 0;
+  double worst = 0;
+  for (const Entry& entry : entries_)
+    if (entry.alive && &entry != leader) worst = std::max(worst, expected_loss(entry.log_times, leader->log_times));
+  return worst;
+}
 
 std::vector<Plan> Race::survivors() const {
   std::vector<const Entry*> alive;
@@ -56,7 +89,8 @@ void Race::note(Entry& entry, const Measured& measured) {
 }
 
 void Race::step(Session& session) {
-  const int wanted = next_rounds();
+  const bool one_by_one = long_calls(session);
+  const int wanted = next_rounds(one_by_one);
   int rounds = 0;
   for (; rounds < wanted && (rounds == 0 || session.left_s(1) > 0); ++rounds) {
     std::vector<Plan> plans;
@@ -64,7 +98,7 @@ void Race::step(Session& session) {
     for (Entry& entry : entries_)
       if (entry.alive) plans.push_back(entry.plan), running.push_back(&entry);
     if (plans.empty()) break;
-    const auto& measured = session.round(problem_, plans, options_.calls, Stage::search);
+    const auto& measured = session.round(problem_, plans, one_by_one ? 1 : options_.calls, Stage::search);
     for (std::size_t i = 0; i < running.size(); ++i) note(*running[i], measured[i]);
   }
   rounds_ += rounds;

@@ -10,8 +10,10 @@ namespace attune::tuner {
 
 struct RaceOptions {
   bool eliminate = true;
-  int calls = 3;          ///< Timed calls of a plan in a round.
-  int first_rounds = 3;   ///< Rung 0; every later rung doubles the rounds so far.
+  int calls = 3;              ///< Timed calls of a plan in a round.
+  int first_rounds = 3;       ///< Rung 0; every later rung doubles the rounds so far.
+  double long_call_s = 0.02;  ///< Calls that take longer are timed one by one, in more rounds: they say as much each.
+  int long_rounds = 5;
   int rungs = 6;          ///< Rungs 0…5: at most 96 rounds.
   double hopeless = 1.5;  ///< After rung 0: out if slower than this many times the best.
   double alpha = 0.05;    ///< Chance that any candidate is dropped wrongly, over all of them and all rungs.
@@ -34,7 +36,10 @@ class Race {
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] int rung() const { return rung_; }
   /// Timed calls of each survivor in the next rung.
-  [[nodiscard]] std::int64_t next_calls() const;
+  [[nodiscard]] std::int64_t next_calls(const Session& session) const;
+  /// How much the best plan so far may lose against any other that is still in: the expected loss, relative, from the
+  /// rounds that both were in. 0 where there is nothing to choose.
+  [[nodiscard]] double doubt() const;
   /// Runs the next rung (a part of it where the budget ends) and drops what it shows to be slower.
   void step(Session& session);
   /// Plans that are still in, fastest first. Before the first rung: all.
@@ -47,7 +52,8 @@ class Race {
     std::vector<double> log_times;  ///< Logarithm of each round's median, NaN where all calls were rejected.
     double level = 0;               ///< Their median; infinite before the first.
   };
-  [[nodiscard]] int next_rounds() const;
+  [[nodiscard]] bool long_calls(const Session& session) const;
+  [[nodiscard]] int next_rounds(bool long_calls) const;
   [[nodiscard]] const Entry* best() const;
   void note(Entry& entry, const Measured& measured);
   void drop_hopeless();

@@ -5,19 +5,22 @@
 #include <list>
 
 #include "tuner/confirm.h"
+#include "tuner/prospects.h"
 
 namespace attune::tuner {
 namespace {
 
-constexpr double whole_share = 0.50;
-constexpr double cover_share = 0.65;
-constexpr double coarse_share = 0.40;
-constexpr double sizes_share = 0.55;
-constexpr double crossovers_share = 0.70;
+constexpr double cover_share = 0.45;       ///< Of the budget: until here every coarse size gets its first rung,
+constexpr double stretch_share = 0.55;     ///< those that were too dear for it, with two plans each,
+constexpr double coarse_share = 0.40;      ///< further rungs of them,
+constexpr double sizes_share = 0.55;       ///< the sizes between,
+constexpr double crossovers_share = 0.70;  ///< and crossovers; the rest measures winners afresh.
 constexpr int most_bisections = 8;
 constexpr std::size_t all_plans = 1000;
-constexpr double one_race = 0.5;      ///< Of the time for them, what one race with all plans may take at most.
-constexpr std::size_t few_plans = 2;  ///< That a size takes over from each neighbour when time is short.
+constexpr double hopeless_ratio = 2;  ///< Plans that are expected to be slower than this are left out where a first…
+constexpr double dear_share = 0.01;   ///< …rung with all plans takes more than this share of the budget.
+constexpr double likely_loss = 0.05;  ///< Expected at a size between two with different winners, before it raced,
+constexpr double unlikely_loss = 0.005;  ///< and between two with the same winner.
 
 bool contains(const std::vector<Plan>& plans, const Plan& plan) {
   return std::ranges::find(plans, plan) != plans.end();
@@ -57,7 +60,8 @@ class Search {
       for (const std::size_t i : middle_out(task.problems.size()))
         start(task, task.problems[i], task.plans(task.problems[i]));
     advance(1, options_.race.rungs);
-    if (session_.samples() == 0 && !races_.empty()) races_.front().race.step(session_);  // the least that says anything
+    const bool nothing = std::ranges::all_of(races_, [](const Entry& entry) { return entry.race.rung() == 0; });
+    if (nothing && !races_.empty()) races_.front().race.step(session_);  // the least that says anything
   }
 
   [[nodiscard]] bool complete() const {
@@ -66,15 +70,12 @@ class Search {
   }
 
   void racing() {
-    for (const Task& task : tasks_) race_wholly(task, coarse_of(task));
-    if (session_.samples() == 0) race_least();
-    for (const Task& task : tasks_) race_sparsely(task, coarse_of(task));
-    races_.sort([](const Entry& a, const Entry& b) { return a.race.problem().bytes() < b.race.problem().bytes(); });
-    advance(coarse_share, options_.race.rungs);
+    cover();
+    improve(coarse_share);
     for (const Task& task : tasks_) start_between(task);
-    advance(sizes_share, options_.race.rungs);
-    for (int round = 0; round < most_bisections && start_crossovers(); ++round)
-      advance(crossovers_share, options_.race.rungs);
+    improve(sizes_share);
+    for (int round = 0; round < most_bisections && start_crossovers(); ++round) improve(crossovers_share);
+    races_.sort([](const Entry& a, const Entry& b) { return a.race.problem().bytes() < b.race.problem().bytes(); });
     std::vector<Problem> problems;
     for (const Entry& entry : races_) problems.push_back(entry.race.problem());
     confirmed_ = confirm(problems, facts_, options_, session_);
@@ -84,69 +85,115 @@ class Search {
   struct Entry {
     const Task* task;
     Race race;
+    double loss = likely_loss;  ///< Expected before its first rung.
+
+    [[nodiscard]] double doubt() const { return race.rung() == 0 ? loss : race.doubt(); }
+  };
+  struct Place {
+    const Task* task;
+    Problem problem;
   };
 
-  void start(const Task& task, const Problem& problem, std::vector<Plan> plans) {
-    races_.push_back({&task, Race(problem, std::move(plans), options_.race)});
+  void start(const Task& task, const Problem& problem, std::vector<Plan> plans, double loss = likely_loss) {
+    races_.push_back({&task, Race(problem, std::move(plans), options_.race), loss});
   }
 
   /// Steps unfinished races, those with the fewest rungs first, up to `rungs` rungs and while they fit into this share.
   void advance(double share, int rungs) {
     for (int rung = 0; rung < rungs; ++rung)
       for (Entry& entry : races_)
-        if (!entry.race.finished() && entry.race.rung() == rung && fits(entry.race, share)) entry.race.step(session_);
+        if (!entry.race.finished() && entry.race.rung() == rung && fits(entry.race, session_.left_s(share)))
+          entry.race.step(session_);
+  }
+
+  /// Steps that race, over and over, which is expected to lessen the loss of the table most for its time.
+  void improve(double share) {
+    for (;;) {
+      Entry* next = nullptr;
+      double most = -1;
+      for (Entry& entry : races_) {
+        if (entry.race.finished()) continue;
+        const double seconds = seconds_of(entry.race);
+        const double rate = entry.doubt() / std::max(seconds, 1e-9);
+        if (rate > most && seconds <= session_.left_s(share)) next = &entry, most = rate;
+      }
+      if (next == nullptr) return;
+      next->race.step(session_);
+    }
+  }
+
+  double seconds_of(const Race& race) const {
+    const std::vector<Plan> plans = race.survivors();
+    return session_.expected_s(race.problem(), plans, race.next_calls(session_));
   }
 
   /// A size that is expected not to fit, but was never measured, gets one call of the vendor: large sizes are often far
   /// cheaper than in proportion to the nearest known one.
-  bool fits(const Race& race, double share, double part = 1) {
+  bool fits(const Race& race, double left_s) {
     const Problem& problem = race.problem();
     const std::vector<Plan> plans = race.survivors();
-    const auto would_fit = [&] {
-      return session_.expected_s(problem, plans, race.next_calls()) <= part * session_.left_s(share);
-    };
     const bool blind = session_.options().budget_s > 0 && session_.knows_nothing();
-    if (!blind && would_fit()) return true;
+    if (!blind && seconds_of(race) <= left_s) return true;
     if (session_.knows(problem) || plans.empty()) return false;
     const auto vendor = std::ranges::find(plans, "vendor", &Plan::variant);
     const Plan& probe = vendor == plans.end() ? plans.front() : *vendor;
-    if (!session_.fits(problem, std::span(&probe, 1), 1, share)) return false;
+    if (session_.expected_s(problem, std::span(&probe, 1), 1) > left_s) return false;
     session_.probe(problem, probe);
-    return would_fit();
+    return seconds_of(race) <= left_s;
   }
 
-  /// The first rung with all plans at as many coarse sizes as the time is for, spread from the smallest (which tells
-  /// what things cost) over the middle to both ends, but none that alone would take most of what is left.
-  void race_wholly(const Task& task, const std::vector<Problem>& coarse) {
-    std::vector<std::size_t> order = middle_out(coarse.size());
-    if (!order.empty()) order.insert(order.begin(), 0);
-    for (bool any = true; any;) {
-      any = false;
-      for (const std::size_t i : order) {
-        if (race_of(coarse[i]) != nullptr) continue;
-        Race race(coarse[i], task.plans(coarse[i]), options_.race);
-        if (!fits(race, whole_share, one_race)) continue;
-        race.step(session_);
-        races_.push_back({&task, std::move(race)});
-        any = true;
-      }
-    }
+  /// The first rung of every coarse size, from the smallest on, because time grows with the size: with all plans if
+  /// that takes no more than this size's part of the time, else with the vendor and as many as fit of those that do
+  /// well at the sizes below and in other tables. Then, from the middle outwards, the sizes that had too little.
+  void cover() {
+    std::vector<Place> places;
+    for (const Task& task : tasks_)
+      for (const Problem& problem : coarse_of(task)) places.push_back({&task, problem});
+    std::ranges::stable_sort(places, {}, [](const Place& place) { return place.problem.bytes(); });
+    for (std::size_t i = 0; i < places.size(); ++i)
+      (void)race_with_most(places[i], session_.left_s(cover_share) / static_cast<double>(places.size() - i));
+    if (races_.empty()) race_least();
+    for (const std::size_t i : middle_out(places.size()))
+      if (race_of(places[i].problem) == nullptr && !race_with_most(places[i], session_.left_s(stretch_share), 2))
+        skipped_ = true;
   }
 
-  /// The coarse sizes that are left race with what is best at the sizes around them, and with the vendor.
-  void race_sparsely(const Task& task, const std::vector<Problem>& coarse) {
-    for (const Problem& problem : coarse) {
-      if (race_of(problem) != nullptr) continue;
-      bool raced = false;
-      for (std::size_t few = few_plans; few > 0 && !raced; --few) {
-        Race race(problem, runnable(task.plans(problem), best_around(task, problem, few)), options_.race);
-        raced = !race.survivors().empty() && fits(race, cover_share);
-        if (!raced) continue;
-        race.step(session_);
-        races_.push_back({&task, std::move(race)});
-      }
-      skipped_ = skipped_ || !raced;
+  /// The first rung of a size: in this time all plans that may win there, in three rounds, or in two if that is all
+  /// that fits, else as many as fit, the most promising, two at least. False: none do.
+  bool race_with_most(const Place& place, double left_s, std::size_t most = all_plans) {
+    std::vector<Plan> plans = promising(place, most);
+    RaceOptions short_rung = options_.race;
+    short_rung.first_rounds = std::min(short_rung.first_rounds, 2);
+    if (session_.knows_nothing() && !plans.empty()) (void)fits(Race(place.problem, plans, options_.race), left_s);
+    if (race_if_fits(place, plans, options_.race, left_s)) return true;
+    const std::size_t least = std::min<std::size_t>(plans.size(), 2);
+    for (; !plans.empty() && plans.size() >= least; plans.pop_back()) {
+      if (plans.size() == least)
+        (void)fits(Race(place.problem, plans, short_rung), left_s);  // a probe is worth its time
+      if (race_if_fits(place, plans, short_rung, left_s)) return true;
     }
+    return false;
+  }
+
+  bool race_if_fits(const Place& place, const std::vector<Plan>& plans, const RaceOptions& options, double left_s) {
+    Race race(place.problem, plans, options);
+    const bool blind = session_.options().budget_s > 0 && session_.knows_nothing();
+    if (plans.empty() || blind || seconds_of(race) > left_s) return false;
+    race.step(session_);
+    races_.push_back({place.task, std::move(race)});
+    return true;
+  }
+
+  std::vector<Plan> promising(const Place& place, std::size_t most) const {
+    const std::vector<Prospect> ranked = prospects(session_, place.problem, place.task->plans(place.problem));
+    std::vector<Plan> plans;
+    for (const Prospect& prospect : ranked) plans.push_back(prospect.plan);
+    const auto dear_s = dear_share * session_.options().budget_s;
+    const std::int64_t calls = Race(place.problem, plans, options_.race).next_calls(session_);
+    const bool dear = dear_s > 0 && session_.expected_s(place.problem, plans, calls) > dear_s;
+    while (plans.size() > 2 && (plans.size() > most || (dear && ranked[plans.size() - 1].ratio > hopeless_ratio)))
+      plans.pop_back();
+    return plans;
   }
 
   /// Whatever the budget, one size is measured.
@@ -158,23 +205,22 @@ class Search {
     }
   }
 
-  /// The best plans of the nearest smaller and the nearest larger size that have raced.
-  std::vector<Plan> best_around(const Task& task, const Problem& problem, std::size_t few) const {
+  struct Neighbours {
     const Race* below = nullptr;
     const Race* above = nullptr;
+  };
+  /// The nearest smaller and the nearest larger size that have raced.
+  Neighbours around(const Task& task, const Problem& problem) const {
+    Neighbours near;
     for (const Entry& entry : races_) {
       if (entry.task != &task || entry.race.rung() == 0) continue;
       const Bytes bytes = entry.race.problem().bytes();
-      if (bytes < problem.bytes() && (below == nullptr || bytes > below->problem().bytes())) below = &entry.race;
-      if (bytes > problem.bytes() && (above == nullptr || bytes < above->problem().bytes())) above = &entry.race;
+      if (bytes < problem.bytes() && (near.below == nullptr || bytes > near.below->problem().bytes()))
+        near.below = &entry.race;
+      if (bytes > problem.bytes() && (near.above == nullptr || bytes < near.above->problem().bytes()))
+        near.above = &entry.race;
     }
-    std::vector<Plan> best;
-    for (const Race* race : {below, above}) {
-      if (race == nullptr) continue;
-      const std::vector<Plan> plans = race->survivors();
-      best.insert(best.end(), plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(std::min(few, plans.size())));
-    }
-    return best;
+    return near;
   }
 
   std::vector<Problem> coarse_of(const Task& task) const {
@@ -199,7 +245,15 @@ class Search {
     const std::vector<Problem> coarse = coarse_of(task);
     for (const Problem& problem : task.problems) {
       if (race_of(problem) != nullptr || std::ranges::find(coarse, problem) != coarse.end()) continue;
-      start(task, problem, runnable(task.plans(problem), best_around(task, problem, all_plans)));
+      const Neighbours near = around(task, problem);
+      std::vector<Plan> wanted;
+      for (const Race* race : {near.below, near.above})
+        if (race != nullptr)
+          for (const Plan& plan : race->survivors()) wanted.push_back(plan);
+      const bool alike = near.below != nullptr && near.above != nullptr && !near.below->survivors().empty() &&
+                         !near.above->survivors().empty() &&
+                         near.below->survivors().front() == near.above->survivors().front();
+      start(task, problem, runnable(task.plans(problem), wanted), alike ? unlikely_loss : likely_loss);
     }
   }
 

@@ -37,12 +37,14 @@ struct SearchOptions {
 
 /// Measures through `session`, whose records are the result: `tune` (build_table.h) makes rules of them.
 ///
-/// Racing first covers the coarse sizes, the vendor at each: with all plans where that fits (half of the budget may go
-/// there), else with the best plans of the sizes around (up to 65 % in all). Only then it goes on, breadth-first, each
-/// rung of every size before the next rung of any: coarse sizes until 40 % of the budget, those between until 55 %,
-/// crossovers until 70 %, fresh measuring the rest and what the others left. Nothing is started that would end behind
-/// the budget's end; what a plan costs because it is new at a size is counted. Without a budget each part ends by its
-/// own rule. Measuring ends before the budget does only when every interval is a quarter of the precision asked for.
+/// Racing first covers the coarse sizes, ascending: the first rung of each, with all plans where that fits into its
+/// part of the time, else with the vendor and the plans that do best at the sizes below and in tables that this session
+/// has searched before (until 45 % of the budget; until 55 % with two plans at sizes that had too little). Then, until
+/// 65 %, it runs the next rung of whichever size promises the largest gain for its time: the loss expected of taking
+/// the best plan so far. Sizes between join until 72 %, bisections of crossovers until 80 %, and fresh measuring has
+/// the rest and what the others left. Nothing is started that would end behind the budget's end; what a plan costs
+/// because it is new at a size is counted. Without a budget each part ends by its own rule. Measuring ends before the
+/// budget does only when every interval is a quarter of the precision asked for.
 ///
 /// Exhaustive measures every plan until its interval is within the session's precision.
 ///

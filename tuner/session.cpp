@@ -10,7 +10,14 @@
 namespace attune::tuner {
 namespace {
 
-/// Same kind of problem: equal but for the size.
+/// A problem without its size.
+Problem kind_of(Problem problem) {
+  problem.count = problem.rows = problem.cols = 0;
+  return problem;
+}
+
+}  // namespace
+
 bool same_kind(Problem a, const Problem& b) {
   a.count = b.count;
   a.rows = b.rows;
@@ -18,10 +25,13 @@ bool same_kind(Problem a, const Problem& b) {
   return a == b;
 }
 
-}  // namespace
-
 Session::Session(Runner& runner, SessionOptions options, Sink sink)
     : runner_(runner), options_(std::move(options)), sink_(std::move(sink)), start_s_(runner.now_s()) {}
+
+void Session::start(double budget_s) {
+  options_.budget_s = budget_s;
+  start_s_ = runner_.now_s();
+}
 
 const std::vector<Measured>& Session::round(const Problem& problem, std::span<const Plan> plans, int calls,
                                             Stage stage) {
@@ -32,7 +42,7 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
   const int block = rounds_[problem]++;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const Measured& measured = last_[i];
-    Samples& samples = cells_[{problem, plans[i], stage}];
+    Samples& samples = cells_[problem][{plans[i], stage}];
     samples.us.insert(samples.us.end(), measured.samples_us.begin(), measured.samples_us.end());
     samples_ += static_cast<std::int64_t>(measured.samples_us.size());
     records_.push_back({.status = measured.status,
@@ -80,13 +90,39 @@ bool Session::converged(Samples& samples) const {
 }
 
 double Session::relative_half_width(const Problem& problem, const Plan& plan, Stage stage) const {
-  const auto cell = cells_.find({problem, plan, stage});
-  if (cell == cells_.end() || cell->second.us.empty()) return std::numeric_limits<double>::infinity();
+  const auto cells = cells_.find(problem);
+  if (cells == cells_.end()) return std::numeric_limits<double>::infinity();
+  const auto cell = cells->second.find({plan, stage});
+  if (cell == cells->second.end() || cell->second.us.empty()) return std::numeric_limits<double>::infinity();
   return estimate_median(cell->second.us, options_.confidence).relative_half_width();
 }
 
+std::map<Plan, double> Session::medians_of(const Problem& problem) const {
+  std::map<Plan, double> medians;
+  const auto cells = cells_.find(problem);
+  if (cells == cells_.end()) return medians;
+  for (const auto& [name, samples] : cells->second)
+    if (name.second == Stage::search && !samples.us.empty()) medians[name.first] = median(samples.us);
+  return medians;
+}
+
+std::vector<Problem> Session::measured() const {
+  std::vector<Problem> problems;
+  for (const auto& [problem, cells] : cells_) problems.push_back(problem);
+  return problems;
+}
+
+const Session::Seen* Session::seen(const Problem& problem) const {
+  const auto kind = pace_.find(kind_of(problem));
+  if (kind == pace_.end()) return nullptr;
+  const auto size = kind->second.find(problem.bytes());
+  if (size == kind->second.end()) return nullptr;
+  const auto own = size->second.find(problem);
+  return own == size->second.end() ? nullptr : &own->second;
+}
+
 void Session::note_time(const Problem& problem, std::span<const Plan> plans, int calls, double seconds) {
-  Seen& seen = pace_[problem];
+  Seen& seen = pace_[kind_of(problem)][problem.bytes()][problem];
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const double setup_s = std::min(last_[i].setup_s, seconds);
     seconds -= setup_s;
@@ -127,19 +163,53 @@ Session::Pace Session::trend(const std::vector<Known>& known, Bytes bytes) {
   return {grown(&Pace::call_s), grown(&Pace::setup_s)};
 }
 
+std::vector<Session::Known> Session::paces(const Kind& kind) {
+  std::vector<Known> known;
+  for (const auto& [bytes, problems] : kind) known.emplace_back(bytes, problems.rbegin()->second.pace());
+  return known;
+}
+
+/// What this size took in other tables, in proportion to what they and this one took at the nearest smaller size that
+/// both know.
+std::optional<Session::Pace> Session::by_others(const Problem& problem, const Kind* own) const {
+  std::vector<double> calls, setups;
+  for (const auto& [name, kind] : pace_) {
+    const auto there = kind.find(problem.bytes());
+    if (&kind == own || there == kind.end()) continue;
+    Pace pace = there->second.rbegin()->second.pace();
+    for (auto near = own == nullptr ? kind.begin() : there; near != kind.begin();) {
+      --near;
+      const auto mine = own->find(near->first);
+      if (mine == own->end()) continue;
+      const Pace a = mine->second.rbegin()->second.pace(), b = near->second.rbegin()->second.pace();
+      pace.call_s *= std::clamp(a.call_s / std::max(b.call_s, 1e-12), 0.5, 3.0);
+      pace.setup_s *= std::clamp(a.setup_s / std::max(b.setup_s, 1e-12), 0.5, 3.0);
+      break;
+    }
+    calls.push_back(pace.call_s);
+    setups.push_back(pace.setup_s);
+  }
+  if (calls.empty()) return std::nullopt;
+  return Pace{median(calls), median(setups)};
+}
+
 Session::Pace Session::pace_of(const Problem& problem) const {
-  if (const auto own = pace_.find(problem); own != pace_.end()) return own->second.pace();
-  std::map<Bytes, Pace> alike, other;
-  for (const auto& [known, seen] : pace_) (same_kind(known, problem) ? alike : other)[known.bytes()] = seen.pace();
-  const auto& known = alike.empty() ? other : alike;
-  return known.empty() ? Pace{} : trend({known.begin(), known.end()}, problem.bytes());
+  if (const Seen* own = seen(problem)) return own->pace();
+  const auto kind = pace_.find(kind_of(problem));
+  const Kind* alike = kind == pace_.end() ? nullptr : &kind->second;
+  if (const auto pace = by_others(problem, alike)) return *pace;
+  if (alike != nullptr) return trend(paces(*alike), problem.bytes());
+  std::map<Bytes, Pace> other;
+  for (const auto& [name, sizes] : pace_)
+    for (const auto& [bytes, pace] : paces(sizes)) other[bytes] = pace;
+  return other.empty() ? Pace{} : trend({other.begin(), other.end()}, problem.bytes());
 }
 
 double Session::expected_s(const Problem& problem, std::span<const Plan> plans, std::int64_t calls) const {
   const Pace pace = pace_of(problem);
-  const auto own = pace_.find(problem);
-  const auto fresh = std::ranges::count_if(
-      plans, [&](const Plan& plan) { return own == pace_.end() || !own->second.plans.contains(plan); });
+  const Seen* own = seen(problem);
+  const auto fresh =
+      std::ranges::count_if(plans, [&](const Plan& plan) { return own == nullptr || !own->plans.contains(plan); });
   return static_cast<double>(fresh) * pace.setup_s +
          static_cast<double>(static_cast<std::int64_t>(plans.size()) * calls) * pace.call_s;
 }

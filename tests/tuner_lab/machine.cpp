@@ -62,8 +62,8 @@ std::vector<Kind> all_kinds() {
   };
 }
 
-Machine::Machine(Kind kind, std::uint64_t seed)
-    : kind_(std::move(kind)), random_(seed), plans_(plans_of_variants(kind_.blocks)) {
+Machine::Machine(Kind kind, std::uint64_t seed, const Clock& clock)
+    : kind_(std::move(kind)), random_(seed), plans_(plans_of_variants(kind_.blocks)), clock_(clock) {
   std::uniform_real_distribution<double> angle(0, 6.283185307179586);
   std::uniform_real_distribution<double> chance(0, 1);
   std::normal_distribution<double> level(0, kind_.quirk);
@@ -73,6 +73,9 @@ Machine::Machine(Kind kind, std::uint64_t seed)
     state.level = level(random_);
     state.two_modes = chance(random_) < kind_.modes;
   }
+  std::mt19937_64 other(seed + 1);
+  for (const DType dtype : {DType::bf16, DType::f64})
+    for (auto& [plan, state] : states_) state.lean[dtype] = level(other);
 }
 
 double Machine::speed_share(double working_set) const {
@@ -109,16 +112,18 @@ double Machine::vendor_us(double bytes) const {
          transfer;
 }
 
-double Machine::true_us(const Plan& plan, Bytes bytes) const {
+double Machine::true_us(const Plan& plan, Bytes bytes, DType dtype) const {
   const auto size = static_cast<double>(bytes);
   const State& state = states_.at(plan);
   const double octaves = std::log2(size + 1);
-  const double quirk = state.level + 0.5 * kind_.quirk * std::sin(octaves / 2 + state.phase);
+  const auto lean = state.lean.find(dtype);
+  const double quirk = state.level + (lean == state.lean.end() ? 0 : lean->second) +
+                       0.5 * kind_.quirk * std::sin(octaves / 2 + state.phase);
   const double modes = state.two_modes ? kind_.mode_gap / 2 : 0;  // half of the time in either
   return (plan.variant == "vendor" ? vendor_us(size) : card_us(plan, size)) * std::exp(quirk + modes);
 }
 
-double Machine::sample_us(const Plan& plan, Bytes bytes) {
+double Machine::sample_us(const Plan& plan, Bytes bytes, DType dtype) {
   std::normal_distribution<double> normal(0, 1);
   std::uniform_real_distribution<double> chance(0, 1);
   State& state = states_.at(plan);
@@ -128,7 +133,7 @@ double Machine::sample_us(const Plan& plan, Bytes bytes) {
                      std::sqrt(1 - kind_.correlation * kind_.correlation) * kind_.noise * normal(random_);
   if (state.two_modes && chance(random_) < mode_change) state.slow = !state.slow;
   const double mode = state.two_modes ? (state.slow ? 0.5 : -0.5) * kind_.mode_gap : 0;
-  double time = true_us(plan, bytes) * std::exp(drift_ + state.correlated + mode);
+  double time = true_us(plan, bytes, dtype) * std::exp(drift_ + state.correlated + mode);
   if (chance(random_) < kind_.spikes) time *= 1.5 + 2.5 * chance(random_);
   if (chance(random_) < kind_.outliers) time += 5 * std::pow(100.0, chance(random_));
   return time;
@@ -139,9 +144,16 @@ std::vector<Measured> Machine::round(const Problem& problem, std::span<const Pla
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::shuffle(order, random_);
   std::vector<Measured> answers(plans.size());
-  for (const std::size_t i : order)
-    for (int call = 0; call < calls_per_plan; ++call)
-      answers[i].samples_us.push_back(sample_us(plans[i], problem.bytes()));
+  const auto bytes = static_cast<double>(problem.bytes());
+  for (const std::size_t i : order) {
+    if (seen_.emplace(problem, plans[i]).second)
+      now_s_ += answers[i].setup_s = clock_.setup + clock_.setup_per_byte * bytes;
+    for (int call = 0; call < calls_per_plan; ++call) {
+      const double time = sample_us(plans[i], problem.bytes(), problem.dtype);
+      now_s_ += clock_.sample + (clock_.times ? 1e-6 * time : 0) + clock_.per_byte * bytes;
+      answers[i].samples_us.push_back(time);
+    }
+  }
   return answers;
 }
 

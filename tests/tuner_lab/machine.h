@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,31 +41,43 @@ struct Kind {
   int size_factor = 2;                  ///< From one tuned size to the next.
 };
 
+/// What the machine's clock counts, in seconds.
+struct Clock {
+  double sample = 1e-6;  ///< Any sample: methods are then compared at equal numbers of them.
+  bool times = false;    ///< What a sample took, too,
+  double per_byte = 0;   ///< and rewriting its input.
+  double setup = 0;      ///< A plan that is new at a size: validation, first calls.
+  double setup_per_byte = 0;
+
+  /// As a sweep on the 2-core machine counts it.
+  [[nodiscard]] static Clock real() { return {25e-6, true, 4e-10, 1.2e-3, 4e-8}; }
+};
+
 /// The kinds that the laboratory runs.
 [[nodiscard]] std::vector<Kind> all_kinds();
 
 class Machine : public Runner {
  public:
-  Machine(Kind kind, std::uint64_t seed);
+  Machine(Kind kind, std::uint64_t seed, const Clock& clock = {});
 
   /// What a plan takes without noise: the truth that choices are scored against.
-  [[nodiscard]] double true_us(const Plan& plan, Bytes bytes) const;
+  [[nodiscard]] double true_us(const Plan& plan, Bytes bytes, DType dtype = DType::f32) const;
   /// Every plan that the simulated sweep knows.
   [[nodiscard]] const std::vector<Plan>& plans() const { return plans_; }
   [[nodiscard]] const Kind& kind() const { return kind_; }
 
   /// One noisy sample.
-  [[nodiscard]] double sample_us(const Plan& plan, Bytes bytes);
+  [[nodiscard]] double sample_us(const Plan& plan, Bytes bytes, DType dtype = DType::f32);
   [[nodiscard]] std::vector<Measured> round(const Problem& problem, std::span<const Plan> plans,
                                             int calls_per_plan) override;
-  /// A clock of samples: methods are compared at equal numbers of them.
-  [[nodiscard]] double now_s() override { return static_cast<double>(samples_); }
+  [[nodiscard]] double now_s() override { return now_s_; }
   [[nodiscard]] std::int64_t samples() const { return samples_; }
 
  private:
   struct State {
-    double phase = 0;  ///< Of the quirk's waves.
-    double level = 0;  ///< The quirk's constant part.
+    double phase = 0;                ///< Of the quirk's waves.
+    double level = 0;                ///< The quirk's constant part.
+    std::map<DType, double> lean{};  ///< And what other dtypes add to it.
     double correlated = 0;
     bool two_modes = false;
     bool slow = false;
@@ -79,6 +92,9 @@ class Machine : public Runner {
   std::map<Plan, State> states_;
   double drift_ = 0;
   std::int64_t samples_ = 0;
+  Clock clock_;
+  double now_s_ = 0;
+  std::set<std::pair<Problem, Plan>> seen_;
 };
 
 }  // namespace attune::tuner::lab

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tuner/build_table.h"
+#include "tuner/prospects.h"
 #include "tuner/statistics.h"
 
 namespace attune::tuner::lab {
@@ -38,7 +39,8 @@ Outcome with_search(Machine& machine, SearchKind kind, std::int64_t budget) {
                   [&](const Problem& problem) { return plausible(problem, plans, cost_of_variant); }};
   // Measuring everything means measuring it well: to 1 %.
   const double precision = kind == SearchKind::exhaustive ? 0.01 : SessionOptions{}.precision;
-  Session session(machine, {.launch = "lab", .budget_s = static_cast<double>(budget), .precision = precision}, {});
+  Session session(
+      machine, {.launch = "lab", .budget_s = static_cast<double>(budget) * Clock{}.sample, .precision = precision}, {});
   SearchOptions options{.kind = kind};
   options.decision.numerics = allowed;
   search(std::span(&task, 1), facts_of_variant, options, session);
@@ -69,7 +71,35 @@ Outcome with_plain_means(Machine& machine, std::int64_t budget) {
   return outcome;
 }
 
-Score score(const Machine& machine, const std::vector<Rule>& rules, int sizes, std::uint64_t seed) {
+std::vector<ShortOutcome> with_short_budgets(Machine& machine, SearchKind kind) {
+  const std::vector<Plan> plans = competitors(machine);
+  Session session(machine, {.launch = "lab"}, {});
+  SearchOptions options{.kind = kind};
+  options.decision.numerics = allowed;
+  std::vector<ShortOutcome> outcomes;
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    Task task{{}, [&](const Problem& problem) { return plausible(problem, plans, cost_of_variant); }};
+    for (Bytes bytes = smallest; bytes <= 4 * largest; bytes *= 2)
+      task.problems.push_back({.dtype = dtype, .count = bytes / size_of(dtype), .ranks = machine.kind().ranks});
+    const double budget_s = short_budget_s * (outcomes.empty() ? first_table_weight : 1);
+    session.start(budget_s);
+    search(std::span(&task, 1), facts_of_variant, options, session);
+    const auto tuned = tune(session.records_of(task.problems), facts_of_variant, options.decision, nullptr);
+    ShortOutcome outcome{.dtype = dtype, .used = session.elapsed_s() / budget_s};
+    for (const RuleSpan& span : tuned.at(0).rules) outcome.rules.push_back(span.rule);
+    for (Bytes bytes = smallest; bytes <= largest; bytes *= 2)
+      outcome.coverage += std::ranges::any_of(tuned[0].decisions,
+                                              [&](const Decision& decision) {
+                                                return decision.bytes <= 2 * bytes && bytes <= 2 * decision.bytes;
+                                              })
+                              ? 1.0 / 24
+                              : 0;
+    outcomes.push_back(outcome);
+  }
+  return outcomes;
+}
+
+Score score(const Machine& machine, const std::vector<Rule>& rules, int sizes, std::uint64_t seed, DType dtype) {
   const std::vector<Plan> plans = competitors(machine);
   const KeyedRules table{{}, rules};
   std::mt19937_64 random(seed);
@@ -78,13 +108,13 @@ Score score(const Machine& machine, const std::vector<Rule>& rules, int sizes, s
   Score score;
   for (int i = 0; i < sizes; ++i) {
     const Bytes bytes = static_cast<Bytes>(std::exp2(octave(random))) / 4 * 4;
-    double best = machine.true_us(plans.front(), bytes);
-    for (const Plan& plan : plans) best = std::min(best, machine.true_us(plan, bytes));
+    double best = machine.true_us(plans.front(), bytes, dtype);
+    for (const Plan& plan : plans) best = std::min(best, machine.true_us(plan, bytes, dtype));
     const Plan& chosen = table.rule_at(bytes).plan;
-    const double time = machine.true_us(chosen, bytes);
+    const double time = machine.true_us(chosen, bytes, dtype);
     regrets.push_back(time / best - 1);
     score.wrong_winner += regrets.back() > DecisionOptions{}.tie ? 1.0 / sizes : 0;
-    score.false_switch += chosen.variant != "vendor" && machine.true_us(Plan{}, bytes) < time ? 1.0 / sizes : 0;
+    score.false_switch += chosen.variant != "vendor" && machine.true_us(Plan{}, bytes, dtype) < time ? 1.0 / sizes : 0;
   }
   for (const double regret : regrets) score.regret += std::log1p(regret) / sizes;
   score.regret = std::expm1(score.regret);

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "tests/unit/tuner/synthetic.h"
+#include "tests/unit/tuner/scripted.h"
 #include "tuner/build_table.h"
 #include "tuner/confirm.h"
 #include "tuner/replay.h"
@@ -18,48 +18,11 @@ namespace attune::tuner {
 namespace {
 
 using testing::mesh;
+using testing::Scripted;
 using testing::two_shot;
 using testing::vendor;
 
 Plan mesh_of(int blocks) { return {.variant = "mesh", .blocks = blocks}; }
-
-/// Times by a function, a little noise, and a clock that counts them and an overhead.
-class Scripted : public Runner {
- public:
-  using Time = std::function<double(const Plan&, Bytes)>;
-  explicit Scripted(Time time, double noise = 0.005, double overhead_s = 0)
-      : time_(std::move(time)), noise_(noise), overhead_s_(overhead_s) {}
-
-  std::vector<Measured> round(const Problem& problem, std::span<const Plan> plans, int calls) override {
-    ++rounds;
-    std::normal_distribution<double> normal(0, noise_);
-    std::vector<Measured> answers;
-    for (const Plan& plan : plans) {
-      Measured measured;
-      if (fails && fails(plan)) measured.status = CellStatus::timed_out;
-      if (setup_s && seen_.emplace(problem, plan).second) clock_s_ += measured.setup_s = setup_s(problem.bytes());
-      for (int call = 0; call < calls && measured.status == CellStatus::ok; ++call) {
-        measured.samples_us.push_back(time_(plan, problem.bytes()) * std::exp(normal(random_)));
-        clock_s_ += measured.samples_us.back() * 1e-6 + overhead_s_;
-      }
-      answers.push_back(std::move(measured));
-    }
-    return answers;
-  }
-  double now_s() override { return 100 + clock_s_; }
-
-  std::function<bool(const Plan&)> fails;
-  std::function<double(Bytes)> setup_s;  ///< Of a cell's first round.
-  int rounds = 0;
-
- private:
-  std::set<std::pair<Problem, Plan>> seen_;
-  Time time_;
-  double noise_;
-  double overhead_s_;
-  std::mt19937_64 random_{1};
-  double clock_s_ = 0;
-};
 
 Task task_of(std::vector<Plan> plans, Bytes smallest = 64, Bytes largest = 1 << 20) {
   Task task;
@@ -90,7 +53,7 @@ TEST(Race, DropsWhatIsSlowerAndKeepsWhatIsNear) {
   });
   Session session(runner, {}, {});
   Race race(testing::problem_of(64), {mesh_of(1), mesh_of(2), mesh_of(3), mesh_of(4)}, {});
-  EXPECT_EQ(race.next_calls(), 9);
+  EXPECT_EQ(race.next_calls(session), 9);
   race.step(session);
   EXPECT_EQ(race.survivors().size(), 3U) << "three times as slow is hopeless";
   while (!race.finished()) race.step(session);
@@ -294,6 +257,46 @@ TEST(Search, AShortBudgetCoversTheCoarseSizesBeforeItRefines) {
     EXPECT_EQ(tuned.at(0).rules.front().rule.plan, mesh);
     EXPECT_EQ(tuned.at(0).rules.back().rule.plan, two_shot);
   }
+}
+
+/// Tables of one session teach each other: what was hopeless in the first is not paid for again where cells are dear,
+/// and a tenth of its time covers the second.
+TEST(Search, ASecondTableLearnsFromTheFirst) {
+  Scripted runner(crossing, 0.02, 2e-6);
+  runner.setup_s = [](Bytes bytes) { return 1e-3 + 1e-7 * static_cast<double>(bytes); };
+  Session session(runner, {.launch = "L"}, {});
+  const std::vector<Plan> plans{vendor, mesh_of(6), mesh_of(7), mesh_of(8), mesh, two_shot};
+  const Task first = task_of(plans, 64, 1 << 22);
+  session.start(20);
+  search(std::span(&first, 1), testing::facts, {}, session);
+  Task second = first;
+  for (Problem& problem : second.problems) problem.op = Op::max;
+  session.start(2.5);
+  search(std::span(&second, 1), testing::facts, {}, session);
+  EXPECT_LE(session.elapsed_s(), 1.05 * 2.5);
+  const std::vector<Record> records = session.records_of(second.problems);
+  for (const Record& record : records)
+    if (record.problem.bytes() >= 1 << 20) {
+      EXPECT_LE(record.plan.blocks, 1) << "more than twice as slow in the first table";
+    }
+  const auto tuned = tune(records, testing::facts, {}, nullptr);
+  EXPECT_GE(tuned.at(0).decisions.back().bytes, 1 << 20);
+  EXPECT_EQ(tuned[0].rules.front().rule.plan, mesh);
+  EXPECT_EQ(tuned[0].rules.back().rule.plan, two_shot);
+}
+
+/// A machine on which one cell of the largest size takes longer than all else: the others have their time first.
+TEST(Search, TheLargestSizeDoesNotStarveTheOthers) {
+  Scripted runner(crossing, 0.05, 2e-6);
+  runner.setup_s = [](Bytes bytes) { return 1e-3 + 4e-8 * static_cast<double>(bytes); };
+  Session session(runner, {.launch = "L", .budget_s = 9}, {});
+  const Task task =
+      task_of({vendor, mesh, two_shot, mesh_of(2), mesh_of(3), mesh_of(4), mesh_of(5), mesh_of(6)}, 8, 1 << 28);
+  search(std::span(&task, 1), testing::facts, {}, session);
+  std::set<Bytes> decided;
+  const auto tuned = tune(session.records(), testing::facts, {}, nullptr);
+  for (const Decision& decision : tuned.at(0).decisions) decided.insert(decision.bytes);
+  for (Bytes bytes = 8; bytes <= 1 << 23; bytes *= 4) EXPECT_TRUE(decided.contains(bytes)) << bytes;
 }
 
 /// A job of two hours on sizes up to 256 MiB, of a machine where validation dominates.
