@@ -182,7 +182,7 @@ bool write_table(const Book& book, const SweepConfig& config) {
       break;
     }
   throw Error(Status::unsupported, text,
-              unsupported > 0 ? "all reasons are in " + book.folder.file("summary.csv")
+              unsupported > 0 ? "all reasons are in " + book.folder.file("journal.jsonl")
                               : "use a larger --budget, or other cases");
 }
 
