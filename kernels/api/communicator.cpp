@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "api/known_calls.h"
 #include "api/settings.h"
 #include "attune/attune.hpp"
 #include "runtime/backend.h"
@@ -30,6 +31,7 @@ BackendOptions backend_options(const Options& options, const Settings& settings,
   BackendOptions backend;
   backend.timeout_s = settings.timeout_s;
   backend.scratch_bytes = options.scratch_bytes;
+  backend.stores = options.stores;
   backend.first_epoch = options.first_epoch;
   backend.gpu = options.gpu;
   backend.register_captured = options.register_captured;
@@ -74,10 +76,13 @@ struct Communicator::State {
 
   /// One call at a time.
   struct Guard {
+    /// No atomic exchange, which would wait until everything that the caller has just written is in the cache: what
+    /// this finds is misuse, nearly always.
     explicit Guard(std::atomic<bool>& flag_) : flag(flag_) {
-      if (flag.exchange(true, std::memory_order_acquire))
+      if (flag.load(std::memory_order_acquire))
         throw Error(Status::usage, "two calls at once on one communicator",
                     "give each thread a communicator of its own");
+      flag.store(true, std::memory_order_relaxed);
     }
     ~Guard() { flag.store(false, std::memory_order_release); }
     std::atomic<bool>& flag;
@@ -85,18 +90,28 @@ struct Communicator::State {
 
   void run(const AllreduceCall& call, const Plan& plan) {
     const Guard guard(busy);
-    team->run(allreduce_index(plan.variant), call, plan);
+    KnownCall& known = known_calls.of(call, &plan);
+    if (known.is(call, &plan)) return team->run(*known.prepared);
+    const std::size_t variant = allreduce_index(plan.variant);
+    if (known.comes_again(call, &plan)) known.prepared = team->prepare(variant, call, plan);
+    team->run(variant, call, plan);
   }
 
-  /// The table's choice. Programs repeat themselves: what the call before was, this one is without a look-up.
-  void run(const AllreduceCall& call, const Problem& problem) {
+  /// The table's choice.
+  void run(const AllreduceCall& call, const Communicator& self) {
     const Guard guard(busy);
+    KnownCall& known = known_calls.of(call, nullptr);
+    if (known.is(call, nullptr)) return team->run(*known.prepared);
+    check(call);
+    const Problem problem = self.problem_of(call);
     if (latest.chosen == nullptr || latest.problem != problem) {
       const Answer answer = dispatcher.find(problem);
       if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
       latest = {problem, &resolve(answer.plan())};
     }
-    team->run(latest.chosen->variant, call, latest.chosen->plan);
+    const Resolved& chosen = *latest.chosen;
+    if (known.comes_again(call, nullptr)) known.prepared = team->prepare(chosen.variant, call, chosen.plan);
+    team->run(chosen.variant, call, chosen.plan);
   }
 
   struct Resolved {
@@ -145,6 +160,7 @@ struct Communicator::State {
     Problem problem;
     const Resolved* chosen = nullptr;
   } latest;  ///< The last call by the table.
+  KnownCalls known_calls;
 };
 
 namespace {
@@ -167,15 +183,27 @@ Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 
 int Communicator::rank() const { return state_->team->rank(); }
 int Communicator::size() const { return state_->team->size(); }
-void* Communicator::allocate_bytes(Bytes bytes) { return state_->team->allocate(bytes); }
-void Communicator::release(void* memory) { state_->team->release(static_cast<std::byte*>(memory)); }
+void* Communicator::allocate_bytes(Bytes bytes) {
+  state_->known_calls.forget();
+  return state_->team->allocate(bytes);
+}
+void Communicator::release(void* memory) {
+  state_->known_calls.forget();
+  state_->team->release(static_cast<std::byte*>(memory));
+}
 bool Communicator::registered(const void* memory, Bytes bytes) const { return state_->team->registered(memory, bytes); }
 const std::string& Communicator::table_path() const { return state_->agreed.path; }
 const std::string& Communicator::table_warning() const { return state_->agreed.warning; }
 bool Communicator::oversubscribed() const { return state_->team->oversubscribed(); }
 DeviceKind Communicator::device() const { return state_->team->device(); }
-void Communicator::register_buffer(void* memory, Bytes bytes) { state_->team->register_buffer(memory, bytes); }
-void Communicator::deregister_buffer(void* memory) { state_->team->deregister_buffer(memory); }
+void Communicator::register_buffer(void* memory, Bytes bytes) {
+  state_->known_calls.forget();
+  state_->team->register_buffer(memory, bytes);
+}
+void Communicator::deregister_buffer(void* memory) {
+  state_->known_calls.forget();
+  state_->team->deregister_buffer(memory);
+}
 void Communicator::complete_capture() { state_->team->complete_capture(); }
 void Communicator::synchronize(void* stream) { state_->team->synchronize(stream); }
 void Communicator::copy(void* to, const void* from, Bytes bytes) { state_->team->copy(to, from, bytes); }
@@ -222,10 +250,7 @@ void Communicator::allreduce(const void* in, void* out, Index count, DType dtype
   allreduce({in, out, count, dtype, op, epilogue});
 }
 
-void Communicator::allreduce(const AllreduceCall& call) {
-  check(call);
-  state_->run(call, problem_of(call));
-}
+void Communicator::allreduce(const AllreduceCall& call) { state_->run(call, *this); }
 
 void Communicator::allreduce(const void* in, void* out, Index count, DType dtype, Op op, const Plan& plan,
                              const EpilogueSpec& epilogue) {

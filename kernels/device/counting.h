@@ -60,11 +60,6 @@ struct View {
     return depths->of_pack.at(static_cast<std::size_t>(at - depths->base) / simt::pack_bytes);
   }
 };
-template <class T>
-bool same_memory(const View<T>& a, const View<T>& b) {
-  return a.inner.data == b.inner.data;
-}
-
 /// The depths of all buffers of a team: [kind][rank]; mail is [kind][receiver * max_ranks + sender].
 enum class Kind : std::uint8_t { in, out, scratch, inbox, mail };
 using TeamDepths = std::array<std::array<Depths, max_ranks * max_ranks>, 5>;

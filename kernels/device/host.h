@@ -1,6 +1,7 @@
 #pragma once
 /// The vocabulary on host: a block is one thread of the rank. See README.md of this folder for the words.
 #include <array>
+#include <cstdint>
 #include <cstring>
 
 #include "core/partition.h"
@@ -29,7 +30,7 @@ struct avx2 {
 }  // namespace isa
 
 /// The position of a whole pack: its width is a constant, so the loop over it is vector loads and stores.
-/// `Streaming` stores to outputs go past the cache.
+/// `Streaming` stores to outputs go past the cache; `past_cache`: what is sent does.
 template <class Isa, class T, bool Streaming>
 struct Full {
   using isa = Isa;
@@ -37,6 +38,7 @@ struct Full {
   static constexpr bool streaming = Streaming;
   static constexpr int lanes = host_lanes<T>;
   Index first;
+  bool past_cache;
 };
 /// The position of the one incomplete pack at the end of a message: loads fill the missing lanes with zero,
 /// stores leave memory behind the last lane alone.
@@ -48,6 +50,30 @@ struct Tail {
   Index first;
   int lanes;
 };
+
+#if defined(__SSE2__)
+namespace detail {
+template <int Bytes>
+using Word = attune::detail::Vector<long long, Bytes / 8>;
+/// A store past the cache, to a multiple of the word's size.
+ATTUNE_DEVICE void stream_word(Word<16>* to, Word<16> word) {
+#ifdef __clang__
+  __builtin_nontemporal_store(word, to);
+#else
+  __builtin_ia32_movntdq(to, word);
+#endif
+}
+#if defined(__AVX__)
+ATTUNE_DEVICE void stream_word(Word<32>* to, Word<32> word) {
+#ifdef __clang__
+  __builtin_nontemporal_store(word, to);
+#else
+  __builtin_ia32_movntdq256(to, word);
+#endif
+}
+#endif
+}  // namespace detail
+#endif
 
 /// What a view holds: outputs may be stored past the cache, scratch never (it is read again at once).
 enum class Role { input, output, scratch };
@@ -99,20 +125,32 @@ struct View {
     }
   }
 
-  /// A store to memory that a peer will read: past the cache, whatever the launch says. Ordinary stores would first
-  /// fetch the line out of the peer's cache, which takes three to five times as long (measured on two cores of a
-  /// Zen 3), and the peer reads it no faster. Packs start at multiples of 16 bytes; `block.drain()` comes before the
-  /// flag that announces them.
+  /// A store to memory that a peer will read: past the cache or through it, as the launch says
+  /// (runtime/store_trial.h). Packs start at multiples of 16 bytes; `block.drain()` comes before the flag that
+  /// announces them.
   template <class I, int L, int P>
   ATTUNE_DEVICE void send(const I& i, const Pack<T, L, P>& pack) const {
     if constexpr (I::whole) {
-      stream(data + i.first, pack);
+      if (i.past_cache) return stream(data + i.first, pack);
+#pragma GCC unroll 16
+      for (int k = 0; k < P; ++k) std::memcpy(data + i.first + k * L, &pack.part[k], sizeof pack.part[k]);
     } else {
       store(i, pack);
     }
   }
 
  private:
+#if defined(__SSE2__)
+  template <int Bytes, int L, int P>
+  ATTUNE_DEVICE static void stream_by(T* to, const Pack<T, L, P>& pack) {
+    detail::Word<Bytes> word[host_pack_bytes / Bytes];
+    std::memcpy(word, &pack, sizeof word);
+#pragma GCC unroll 4
+    for (int k = 0; k < host_pack_bytes / Bytes; ++k)
+      detail::stream_word(reinterpret_cast<detail::Word<Bytes>*>(to) + k, word[k]);
+  }
+#endif
+
 #if defined(__AVX2__)
   /// The first lanes of a part, zeros behind them; no memory behind them is read. Through a buffer it takes five times
   /// as long, which small messages notice.
@@ -131,17 +169,11 @@ struct View {
   template <int L, int P>
   ATTUNE_DEVICE static void stream(T* to, const Pack<T, L, P>& pack) {
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)  // sanitizers do not see these stores
-    using Quad = long long __attribute__((vector_size(16)));
-    Quad quad[host_pack_bytes / 16];
-    std::memcpy(quad, &pack, sizeof quad);
-#pragma GCC unroll 4
-    for (int k = 0; k < host_pack_bytes / 16; ++k) {
-#ifdef __clang__
-      __builtin_nontemporal_store(quad[k], reinterpret_cast<Quad*>(to) + k);
-#else
-      __builtin_ia32_movntdq(reinterpret_cast<Quad*>(to) + k, quad[k]);
+#if defined(__AVX__)
+    if (reinterpret_cast<std::uintptr_t>(to) % 32 == 0)
+      return stream_by<32>(to, pack);  // a quarter less time than by 16
 #endif
-    }
+    stream_by<16>(to, pack);
 #else
     std::memcpy(to, &pack, sizeof pack);
 #endif

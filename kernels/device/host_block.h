@@ -125,7 +125,7 @@ class Block {
             std::memcpy(mail_line(peer, team.rank).payload.data(), mine.data, bytes_of(share));
           });
     } else {
-      const bool past_cache = bytes_of(share) >= detail::least_sent;
+      const bool past_cache = launch_.sends_past_cache && bytes_of(share) >= detail::least_sent;
       for_each_pack(
           share, [&](auto i) __attribute__((always_inline)) {
             const auto pack = mine.load(i);
@@ -169,9 +169,9 @@ class Block {
   template <class F>
   ATTUNE_DEVICE void for_each_pack(Span span, F f) const {
     if constexpr (Streams) {
-      if (launch_.streaming) return walk<true>(span, f);
+      if (launch_.streaming) return walk<true>(span, true, f);
     }
-    walk<false>(span, f);
+    walk<false>(span, launch_.sends_past_cache, f);
   }
 
   /// to[i] = from[i] for every pack of a span.
@@ -195,7 +195,7 @@ class Block {
     using P = HostPack<T, Isa::native>;
     Pack<Accumulator<T>, P::lanes_per_part, P::parts> sums{};
     const auto add = [&](auto i) __attribute__((always_inline)) { sums = Sum{}(sums, f(i)); };
-    walk<false>(span, add);
+    walk<false>(span, false, add);
     Accumulator<T> lane[P::lanes];
     std::memcpy(lane, sums.part, sizeof lane);
     double total = 0;
@@ -268,10 +268,10 @@ class Block {
   }
 
   template <bool Streaming, class F>
-  ATTUNE_DEVICE static void walk(Span span, const F& f) {
+  ATTUNE_DEVICE static void walk(Span span, bool past_cache, const F& f) {
     constexpr Index lanes = host_lanes<T>;
     Index first = span.first;
-    for (; span.end() - first >= lanes; first += lanes) f(Full<Isa, T, Streaming>{first});
+    for (; span.end() - first >= lanes; first += lanes) f(Full<Isa, T, Streaming>{first, past_cache});
     if (first < span.end()) f(Tail<Isa, T>{first, static_cast<int>(span.end() - first)});
   }
 

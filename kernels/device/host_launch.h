@@ -25,9 +25,10 @@ struct Launch {
   int rank = 0;
   int ranks = 1;
   int blocks = 1;
-  Index count = 0;         ///< Elements of this piece of the message.
-  Index chunk = 0;         ///< Elements of a pipelining step.
-  bool streaming = false;  ///< Store outputs past the cache.
+  Index count = 0;               ///< Elements of this piece of the message.
+  Index chunk = 0;               ///< Elements of a pipelining step.
+  bool streaming = false;        ///< Store outputs past the cache.
+  bool sends_past_cache = true;  ///< And what peers will read.
   Op op = Op::sum;
   SymmetricAddress in;  ///< My input and output as peers can address them; 0 when they cannot.
   SymmetricAddress out;

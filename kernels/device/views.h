@@ -65,16 +65,4 @@ ATTUNE_DEVICE void send_to_all(const Team<Ranks>& team, const std::array<V, N>& 
     if (step < team.ranks) views[static_cast<std::size_t>(step)].send(i, pack);
 }
 
-/// The same with ordinary stores: for lines that this rank has just read, and will read in the next call.
-template <int Ranks, class V, std::size_t N>
-ATTUNE_DEVICE void store_to_all(const Team<Ranks>& team, const std::array<V, N>& views, const auto& i,
-                                const auto& pack) {
-  ATTUNE_UNROLL
-  for (int step = 0; step < static_cast<int>(N); ++step)
-    if (step < team.ranks) views[static_cast<std::size_t>(step)].store(i, pack);
-}
-
-/// Do both views begin at the same address? An input and an output that do are a call in place.
-ATTUNE_DEVICE bool same_memory(const auto& a, const auto& b) { return a.data == b.data; }
-
 }  // namespace attune

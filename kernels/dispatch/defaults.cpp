@@ -17,9 +17,10 @@ std::string first_known(std::initializer_list<std::string_view> names, std::span
 /// Where the next way begins to win, measured on two cores of a Zen 3 that share a cache.
 /// Registered: pushing in one shot while the message is two lines; pulling in one shot below 4 KiB; above, results
 /// written straight into every output move the least. In place, pulling is wrong: a rank would overwrite input that
-/// peers still read. Staged: one shot through the mailboxes below 4 KiB, then shards through slots. One block: more of
-/// them need cores that the application may be using.
-std::vector<Rule> host_allreduce(Placement placement, Memory memory, std::span<const std::string_view> known) {
+/// peers still read. Staged: one shot through the mailboxes below 16 KiB (4 KiB where it is sent to more than one
+/// peer), then shards through slots. One block: more of them need cores that the application may be using.
+std::vector<Rule> host_allreduce(Placement placement, Memory memory, int ranks,
+                                 std::span<const std::string_view> known) {
   std::vector<Rule> rules;
   const auto from = [&](Bytes bytes, std::initializer_list<std::string_view> names) {
     Plan plan{.variant = first_known(names, known)};
@@ -27,7 +28,7 @@ std::vector<Rule> host_allreduce(Placement placement, Memory memory, std::span<c
   };
   if (memory == Memory::staged) {
     from(0, {"push", "staged_two_shot", "two_shot_write", "two_shot"});
-    from(4 * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
+    from((ranks == 2 ? 16 : 4) * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
     return rules;
   }
   if (placement == Placement::in_place) {
@@ -67,7 +68,7 @@ std::vector<Rule> default_rules(DeviceKind device, Collective collective, Placem
     if (device == DeviceKind::cuda && plan.variant != "vendor") plan.blocks = 36, plan.threads = 512;
     return {{.min_bytes = 0, .plan = plan}};
   }
-  return device == DeviceKind::host ? host_allreduce(placement, memory, known)
+  return device == DeviceKind::host ? host_allreduce(placement, memory, ranks, known)
                                     : cuda_allreduce(placement, ranks, known);
 }
 

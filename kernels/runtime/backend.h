@@ -11,6 +11,7 @@
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
 #include "runtime/norm_call.h"
+#include "runtime/stores.h"
 
 namespace attune {
 
@@ -20,11 +21,20 @@ class MpiBootstrap;
 struct BackendOptions {
   double timeout_s = 30;                  ///< Limit of every wait; 0 = none.
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Per rank and region.
+  Stores stores = Stores::tried;          ///< host: how ranks store what their peers will read.
   std::uint32_t first_epoch = 0;          ///< host: where flags begin to count; tests start near the wrap at 2^32.
   int gpu = -1;                           ///< cuda: this device; -1 = by local rank.
   bool register_captured = true;          ///< cuda: see Communicator::complete_capture.
   MpiBootstrap* mpi = nullptr;            ///< The bootstrap, when it is one of MPI; null for threads.
   std::function<void(const std::string&)> log = {};  ///< Decisions of the runtime (why there is no peer access, …).
+};
+
+/// A call that a backend has prepared for being made again.
+struct PreparedCall {
+  PreparedCall() = default;
+  virtual ~PreparedCall() = default;
+  PreparedCall(const PreparedCall&) = delete;
+  PreparedCall& operator=(const PreparedCall&) = delete;
 };
 
 class Backend {
@@ -53,6 +63,13 @@ class Backend {
   /// `variant`: the plan's, as its index in variant_table.
   virtual void run(std::size_t variant, const AllreduceCall& call, const Plan& plan) = 0;
   virtual void run(const NormCall& call, const Plan& plan) = 0;
+  /// Null where there is nothing to prepare. Valid until memory is allocated, released, registered or deregistered.
+  [[nodiscard]] virtual std::unique_ptr<PreparedCall> prepare(std::size_t /*variant*/, const AllreduceCall& /*call*/,
+                                                              const Plan& /*plan*/) {
+    return nullptr;
+  }
+  /// Runs what prepare() of this backend has given.
+  virtual void run(PreparedCall& /*call*/) {}
 
   /// Is this stream being captured? Never on host.
   [[nodiscard]] virtual bool capturing(void* /*stream*/) const { return false; }

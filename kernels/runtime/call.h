@@ -14,6 +14,7 @@ struct EpilogueSpec {
   double scale = 1;               ///< `scale`: the factor.
   const void* operand = nullptr;  ///< `bias`: cols elements; `residual`: count elements.
   Index cols = 1;                 ///< `bias`: the row length.
+  bool operator==(const EpilogueSpec&) const = default;
 };
 
 /// Kernels of a call with the caller's own epilogue, compiled in the caller's program (attune/epilogue.hpp).
@@ -38,6 +39,7 @@ struct AllreduceCall {
   EpilogueSpec epilogue;
   const CallerKernels* caller = nullptr;  ///< In place of the prebuilt epilogues; host only.
   void* stream = nullptr;  ///< cuda: the cudaStream_t to enqueue on; null = the call blocks, as it always does on host.
+  bool operator==(const AllreduceCall&) const = default;
 };
 
 /// Throws Error(usage) for a negative count, a null buffer with elements, a buffer that the dtype does not allow to

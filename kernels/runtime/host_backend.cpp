@@ -38,6 +38,7 @@ TeamOptions team_options(const BackendOptions& options) {
   TeamOptions team;
   team.timeout_s = options.timeout_s;
   team.scratch_bytes = options.scratch_bytes;
+  team.stores = options.stores;
   team.first_epoch = options.first_epoch;
   team.node_cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   team.rank_cores = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : team.node_cores;
@@ -93,6 +94,13 @@ class HostBackend final : public Backend {
     require_vendor();
     vendor_->fused(team_, call);
   }
+
+  [[nodiscard]] std::unique_ptr<PreparedCall> prepare(std::size_t index, const AllreduceCall& call,
+                                                      const Plan& plan) override {
+    const bool in_vocabulary = !variant_table[index].composite && host::why_not(variant_table[index]).empty();
+    return in_vocabulary ? team_.prepare(index, plan, call) : nullptr;
+  }
+  void run(PreparedCall& call) override { team_.run(static_cast<HostCall&>(call)); }
 
   void copy(void* to, const void* from, Bytes bytes) override {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -74,6 +75,12 @@ Kernel choose_kernel(const KernelTable& table, std::size_t variant, const Allred
 }
 bool aligned(const void* p, std::uintptr_t to = host_pack_bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % to == 0;
+}
+void check(const AllreduceCall& call, const Plan& plan) {
+  attune::check(call);
+  if (plan.blocks < 1 || plan.blocks > max_blocks)
+    throw Error(Status::usage, "plan: blocks is " + std::to_string(plan.blocks),
+                "use 1 to " + std::to_string(max_blocks));
 }
 CallerArguments callers_arguments(const AllreduceCall& call, int ranks, Index base) {
   return {call.caller != nullptr ? call.caller->function : nullptr, call.op == Op::avg ? ranks : 1, base};
@@ -176,10 +183,13 @@ bool HostTeam::registered(const void* memory, Bytes bytes) const { return addres
 bool HostTeam::beyond_cache(Bytes bytes) const { return 2 * bytes * size() > last_level_cache() * 3 / 4; }
 
 void HostTeam::launch(Kernel kernel, Launch& launch) {
-  if (lost_) throw Error(Status::internal, "this communicator has failed before", "make a new one on all ranks");
+  complete(launch);
+  start(kernel, launch);
+}
+
+void HostTeam::complete(Launch& launch) {
   launch.rank = rank();
   launch.ranks = size();
-  launch.number = launches_++;
   launch.segment = bases_.data();
   launch.counters = counters_.get();
   launch.policy = {oversubscribed(launch.blocks) ? 0 : 4096, options_.timeout_s, options_.progress,
@@ -187,7 +197,13 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
   launch.control = control_;
   launch.scratch = scratch_;
   launch.inbox = inbox_;
-  CurrentLaunch& current = launch.control[static_cast<std::size_t>(rank())]->current[launch.number & 1U];
+}
+
+void HostTeam::start(Kernel kernel, Launch& launch) {
+  if (lost_) throw Error(Status::internal, "this communicator has failed before", "make a new one on all ranks");
+  launch.number = launches_++;
+  Control& control = *launch.control[static_cast<std::size_t>(launch.rank)];
+  CurrentLaunch& current = control.current[launch.number & 1U];
   current.digest.store(launch.digest, std::memory_order_relaxed);
   current.number.store(std::uint64_t{launch.number} + 1, std::memory_order_release);
   try {
@@ -198,7 +214,7 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
     }
   } catch (...) {
     lost_ = true;
-    launch.control[static_cast<std::size_t>(rank())]->failed.store(1, std::memory_order_release);
+    control.failed.store(1, std::memory_order_release);
     throw;
   }
 }
@@ -216,28 +232,41 @@ Index HostTeam::chunk_elements(const Traits& traits, const Plan& plan, DType dty
 }
 
 void HostTeam::allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call) {
-  check(call);
-  if (plan.blocks < 1 || plan.blocks > max_blocks)
-    throw Error(Status::usage, "plan: blocks is " + std::to_string(plan.blocks),
-                "use 1 to " + std::to_string(max_blocks));
+  check(call, plan);
   if (call.count == 0) return;
   if (size() == 1)  // nobody to exchange with, whatever the variant
     return reduce_locally({static_cast<std::byte*>(const_cast<void*>(call.in))}, 1, call);
-  const Traits& traits = variant_table[variant].traits;
-  if (traits.needs == Needs::peer_slots) return run_piece(variant, plan, call, {0, call.count});
-  const Bytes most = traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes;
-  if (call.count * size_of(call.dtype) <= most) return run_piece(variant, plan, call, {0, call.count});
-  for (const Span piece : chunks_of({0, call.count}, most / size_of(call.dtype))) run_piece(variant, plan, call, piece);
+  const Index most = piece_elements(variant_table[variant].traits, call);
+  HostCall prepared;
+  for (const Span piece : chunks_of({0, call.count}, most)) {
+    describe(prepared, variant, plan, call, piece);
+    run(prepared);
+  }
 }
 
-void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece) {
+std::unique_ptr<HostCall> HostTeam::prepare(std::size_t variant, const Plan& plan, const AllreduceCall& call) {
+  check(call, plan);
+  if (size() == 1 || call.count == 0 || piece_elements(variant_table[variant].traits, call) < call.count) return {};
+  auto prepared = std::make_unique<HostCall>();
+  describe(*prepared, variant, plan, call, {0, call.count});
+  return prepared;
+}
+
+Index HostTeam::piece_elements(const Traits& traits, const AllreduceCall& call) const {
+  if (traits.needs == Needs::peer_slots) return call.count;
+  const Bytes most = traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes;
+  return most / size_of(call.dtype);
+}
+
+void HostTeam::describe(HostCall& prepared, std::size_t variant, const Plan& plan, const AllreduceCall& call,
+                        Span piece) {
   const Traits& traits = variant_table[variant].traits;
   const Bytes width = size_of(call.dtype);
   const Bytes bytes = piece.count * width;
   auto* in = static_cast<std::byte*>(const_cast<void*>(call.in)) + piece.first * width;
   auto* out = static_cast<std::byte*>(call.out) + piece.first * width;
 
-  Launch launch;
+  Launch& launch = prepared.launch;
   launch.variant = variant_table[variant].name;
   launch.blocks = plan.blocks;
   launch.count = piece.count;
@@ -248,24 +277,45 @@ void HostTeam::run_piece(std::size_t variant, const Plan& plan, const AllreduceC
   launch.out = aligned(out) ? address_of(out, bytes) : SymmetricAddress{};
   launch.local_in = in;
   launch.local_out = out;
-  if (traits.needs == Needs::mailboxes) launch.mail_call = ++mail_calls_;
-  if ((launch.in.word == 0 && reads_peer_inputs(traits.needs)) || (in == out && traits.in_place == InPlace::unsafe)) {
-    launch.in = staging(Region::inbox, 0, &launch.local_in);
-    std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));
-  }
+  const bool stage_in =
+      (launch.in.word == 0 && reads_peer_inputs(traits.needs)) || (in == out && traits.in_place == InPlace::unsafe);
+  if (stage_in) launch.in = staging(Region::inbox, 0, &launch.local_in);
   const bool stage_out = launch.out.word == 0 && uses_peer_outputs(traits.needs);
   if (stage_out) launch.out = staging(Region::outputs, 0, &launch.local_out);
   launch.streaming = !stage_out && aligned(out, 16) && beyond_cache(call.count * width);
 
-  const Kernel kernel = choose_kernel(kernels(variant), variant, call, size());
-  const CallerArguments callers = callers_arguments(call, size(), piece.first);
-  launch.extra = &callers;
-  with_dtype(call.dtype, [&]<class T>() {
-    const auto epilogue = make_epilogue<T>(call, size(), piece.first);
-    launch.epilogue = &epilogue;
-    this->launch(kernel, launch);
-  });
-  if (stage_out) std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));
+  const bool tried = options_.stores == Stores::tried && !launch.streaming;
+  prepared.trial = tried ? &trial_of(variant, bytes, in == out) : nullptr;
+  launch.sends_past_cache = launch.streaming || options_.stores != Stores::through_cache;
+  prepared.kernel = choose_kernel(kernels(variant), variant, call, size());
+  prepared.in_band = traits.needs == Needs::mailboxes;
+  prepared.input = stage_in ? in : nullptr;
+  prepared.output = stage_out ? out : nullptr;
+  prepared.bytes = static_cast<std::size_t>(bytes);
+  prepared.callers = callers_arguments(call, size(), piece.first);
+  launch.extra = &prepared.callers;
+  with_dtype(call.dtype, [&]<class T>() { prepared.set_epilogue(make_epilogue<T>(call, size(), piece.first)); });
+  launch.epilogue = prepared.epilogue();
+  complete(launch);
+}
+
+/// In place, a rank holds the lines that it writes, until a trial tells better.
+StoreTrial& HostTeam::trial_of(std::size_t variant, Bytes bytes, bool in_place) {
+  if (trials_.empty()) {
+    trials_.resize(variant_table.size());
+    for (auto& of_variant : trials_) of_variant[1].fill(StoreTrial(false));
+  }
+  return trials_[variant][in_place ? 1 : 0]
+                [static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)))];
+}
+
+void HostTeam::run(HostCall& call) {
+  if (call.in_band) call.launch.mail_call = ++mail_calls_;
+  if (call.input != nullptr) std::memcpy(call.launch.local_in, call.input, call.bytes);
+  if (call.trial != nullptr) call.launch.sends_past_cache = call.trial->begin(std::chrono::steady_clock::now);
+  start(call.kernel, call.launch);
+  if (call.trial != nullptr) call.trial->end(std::chrono::steady_clock::now);
+  if (call.output != nullptr) std::memcpy(call.output, call.launch.local_out, call.bytes);
 }
 
 void HostTeam::reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call,

@@ -10,8 +10,10 @@
 #include "device/rms_norm.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/host_call.h"
 #include "runtime/norm_call.h"
 #include "runtime/shared_segment.h"
+#include "runtime/stores.h"
 #include "runtime/workers.h"
 
 namespace attune::host {
@@ -21,6 +23,7 @@ struct TeamOptions {
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Per rank and region; longer messages go in pieces.
   int node_cores = 1;                     ///< Cores of the node,
   int rank_cores = 1;                     ///< and those that this rank may run on.
+  Stores stores = Stores::tried;          ///< Of what peers will read, and the launch does not stream.
   Epoch first_epoch = 0;                  ///< Where flags begin to count; tests start near the wrap at 2^32.
   void (*progress)(void*) = nullptr;      ///< Called now and then while rank's caller thread waits.
   void* progress_context = nullptr;
@@ -53,6 +56,12 @@ class HostTeam {
   /// for misuse, Error(timeout) and Error(internal) when a peer does not come; after those the team is lost.
   void allreduce(std::size_t variant, const Plan& plan, const AllreduceCall& call);
 
+  /// The same call, to be made again and again: null where it takes more than one launch, or none. Valid until memory
+  /// is allocated or released.
+  [[nodiscard]] std::unique_ptr<HostCall> prepare(std::size_t variant, const Plan& plan, const AllreduceCall& call);
+  /// What allreduce does, without looking at the call anew.
+  void run(HostCall& call);
+
   /// op over `inputs` (memory of this process, in rank order), then epilogue, to call.out. No peers involved. `base`
   /// is the position of element 0 in the whole message, for epilogues.
   void reduce_locally(const std::array<std::byte*, max_ranks>& inputs, int ranks, const AllreduceCall& call,
@@ -78,13 +87,18 @@ class HostTeam {
     std::size_t segment;
   };
 
-  void run_piece(std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
+  /// Elements of the pieces in which a message goes; `count` for all at once.
+  [[nodiscard]] Index piece_elements(const Traits& traits, const AllreduceCall& call) const;
+  void describe(HostCall& prepared, std::size_t variant, const Plan& plan, const AllreduceCall& call, Span piece);
   void fused_registered(const Plan& plan, const NormCall& call);
   void fused_staged_scatter(const Plan& plan, const NormCall& call);
   void fused_staged_everywhere(const Plan& plan, const NormCall& call);
+  void complete(Launch& launch);  ///< What every launch of this team has in common.
+  void start(Kernel kernel, Launch& launch);
   void launch_fused(const NormCall& call, RowArguments& arguments, Launch& launch);
   [[nodiscard]] SymmetricAddress staging(Region which, Bytes offset, std::byte** local) const;
   [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
+  [[nodiscard]] StoreTrial& trial_of(std::size_t variant, Bytes bytes, bool in_place);
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
   [[nodiscard]] std::byte* region(int rank, Region which) const;
   [[nodiscard]] std::atomic<std::uint32_t>& state_of(int rank) const;  ///< Control::failed.
@@ -101,6 +115,7 @@ class HostTeam {
   std::array<std::byte*, max_ranks> inbox_{};             ///< and inbox.
   std::unique_ptr<Counters> counters_;
   Workers workers_;
+  std::vector<std::array<std::array<StoreTrial, 64>, 2>> trials_;  ///< [variant][in place][class of sizes]
   std::uint32_t launches_ = 0;
   std::uint64_t mail_calls_ = 0;
   bool lost_ = false;

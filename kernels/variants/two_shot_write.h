@@ -33,17 +33,10 @@ struct two_shot_write {
     const auto in = by_rank(team, [&](int rank) { return buffers.in(rank); });
     const auto out = by_distance(team, [&](int rank) { return buffers.out(rank); });
     const Span mine = block.share_of(block.shard_of(buffers.count, team.rank, team.ranks));
-    if (same_memory(buffers.in(team.rank), buffers.out(team.rank))) {  // I hold the lines that I write
-      block.for_each_pack(
-          mine, [=](auto i) __attribute__((always_inline)) {
-            store_to_all(team, out, i, narrow<T>(epilogue(i, sum_over(team, in, i, op))));
-          });
-    } else {
-      block.for_each_pack(
-          mine, [=](auto i) __attribute__((always_inline)) {
-            send_to_all(team, out, i, narrow<T>(epilogue(i, sum_over(team, in, i, op))));
-          });
-    }
+    block.for_each_pack(
+        mine, [=](auto i) __attribute__((always_inline)) {
+          send_to_all(team, out, i, narrow<T>(epilogue(i, sum_over(team, in, i, op))));
+        });
     block.drain();
     block.barrier(team);  // every output has landed, every input has been read
   }

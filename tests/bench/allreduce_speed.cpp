@@ -296,6 +296,9 @@ class Measurement {
         add(name, [&, halves] { comm_.allreduce(in_, out_, halves, attune::DType::bf16, attune::Op::sum); });
       } else if (name.starts_with("bound_")) {
         add_bound(candidates, name, bytes);
+      } else if (name == "past" || name == "through") {
+        auto& comm = name == "past" ? past_ : through_;
+        add(name, [&comm, this, count, dtype] { comm.allreduce(in_, out_, count, dtype, attune::Op::sum); });
       } else if (name == "auto") {
         add(name, [&, count, dtype] { comm_.allreduce(in_, out_, count, dtype, attune::Op::sum); });
       } else {
@@ -342,6 +345,8 @@ class Measurement {
   }
   const Settings& s_;
   attune::Communicator comm_;
+  attune::Communicator past_{MPI_COMM_WORLD, {.stores = attune::Stores::past_cache}};  ///< For staged memory.
+  attune::Communicator through_{MPI_COMM_WORLD, {.stores = attune::Stores::through_cache}};
   Clock clock_;
   std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;

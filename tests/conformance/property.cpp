@@ -19,6 +19,7 @@ Options options_of(Random& random) {
   options.table = "none";
   options.timeout_s = 120;
   options.scratch_bytes = random.pick<Bytes>({8192, 65536, 1 << 20});
+  options.stores = random.pick({Stores::tried, Stores::past_cache, Stores::through_cache});
   options.first_epoch = random.pick<std::uint32_t>({0, 0xFFFFFFFFU, 0xFFFFFF00U, 0x7FFFFFF0U});
   return options;
 }

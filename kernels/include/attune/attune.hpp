@@ -23,6 +23,7 @@
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
 #include "runtime/norm_call.h"
+#include "runtime/stores.h"
 
 namespace attune {
 
@@ -34,6 +35,7 @@ struct Options {
   Numerics numerics = Numerics::rank_order;  ///< The loosest class that the table may use.
   double timeout_s = -1;                  ///< Limit of every wait; 0 = none; negative = ATTUNE_TIMEOUT_S, default 30.
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Shared scratch per rank and region; longer messages go in pieces.
+  Stores stores = Stores::tried;          ///< host: how ranks store what their peers will read.
   std::uint32_t first_epoch = 0;          ///< Where flags begin to count. For tests of the wrap at 2^32.
   int gpu = -1;                           ///< cuda: this device; -1 = the one of the rank's number on its node.
   bool register_captured = true;          ///< cuda: see complete_capture; false: such buffers are staged.
