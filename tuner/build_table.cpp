@@ -28,13 +28,18 @@ TunedKey tune_key(const KeyCells& cells, const FactsOf& facts, const DecisionOpt
   const Excluded excluded(cells);
   tuned.notes = excluded.reasons();
   note_unknown(cells, facts, tuned);
+  std::vector<Bytes> undecided;
   for (const SizeCells& size : cells.sizes) {
     if (auto decision = decide(size, excluded, facts, options))
       tuned.decisions.push_back(std::move(*decision));
     else
-      tuned.notes.push_back("nothing is decided at " + std::to_string(size.problem.bytes()) +
-                            " bytes: no eligible plan, no time of the vendor, or nothing to compare it with");
+      undecided.push_back(size.problem.bytes());
   }
+  settle_by_neighbours(tuned.decisions);
+  for (const Bytes bytes : undecided)
+    tuned.notes.push_back(
+        std::to_string(bytes) + " bytes: no eligible plan, no time of the vendor, or nothing to compare it with; " +
+        (tuned.decisions.empty() ? "nothing is decided" : "what holds at the sizes around holds here"));
   if (!tuned.decisions.empty()) tuned.rules = compact(tuned.decisions, previous, options);
   return tuned;
 }

@@ -62,14 +62,11 @@ Confidence confidence_of(const Cell& cell) {
   return cell.launches > 1 || cell.fresh ? Confidence::high : Confidence::medium;
 }
 
-/// Too few pairs for an interval, yet no doubt: in two rounds or more every sample of `a` is below every one of `b`,
-/// which happens by chance once in (m + n choose m), and the ratio is one that no drift between rounds explains.
+/// The interval says nothing yet, but there is no doubt: in two rounds or more the samples of `a` lie below those of
+/// `b` by the rank-sum test, and by a ratio that no drift between rounds explains.
 bool clearly_less(const Cell& a, const Cell& b, const Comparison& comparison, double confidence) {
-  if (comparison.ci || comparison.pairs < 2 || comparison.ratio * far_behind > 1) return false;
-  if (std::ranges::max(a.samples_us) >= std::ranges::min(b.samples_us)) return false;
-  const auto m = static_cast<double>(a.samples_us.size()), n = static_cast<double>(b.samples_us.size());
-  const double log_chance = std::lgamma(m + 1) + std::lgamma(n + 1) - std::lgamma(m + n + 1);
-  return log_chance <= std::log(1 - confidence);
+  if (comparison.pairs < 2 || comparison.surely_more() || comparison.ratio * far_behind > 1) return false;
+  return rank_sum_less(a.samples_us, b.samples_us) <= (1 - confidence) / 2;
 }
 
 /// What all candidates of a size are held against.
@@ -111,6 +108,7 @@ auto preference(const Candidate& candidate) {
 struct Picked {
   const Candidate* candidate;
   const char* why;
+  bool in_doubt = false;
 };
 
 Picked pick(const std::vector<Candidate>& candidates, const DecisionOptions& options) {
@@ -130,7 +128,8 @@ Picked pick(const std::vector<Candidate>& candidates, const DecisionOptions& opt
       (!fewest_blocks || vendor->plan.blocks <= best->plan.blocks))
     return {vendor, "the vendor is within the tie"};
   if (vendor != nullptr && !beaten)
-    return {vendor, vendor->loss > 0 ? "nothing beats the vendor beyond the noise" : "the vendor is fastest"};
+    return {vendor, vendor->loss > 0 ? "nothing beats the vendor beyond the noise" : "the vendor is fastest",
+            vendor->loss > 0};
   if (best == nullptr) return {nullptr, ""};
   if (best->loss == 0) return {best, "fastest"};
   return {best, fewest_blocks ? "fewest blocks within the slack" : "within the tie, with fewer blocks or simpler"};
@@ -179,6 +178,7 @@ std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, 
   if (picked.candidate == nullptr) return std::nullopt;
   decision.chosen = picked.candidate->plan;
   decision.why = picked.why;
+  decision.in_doubt = picked.in_doubt;
   const Cell& chosen = *size.find(decision.chosen);
   if (field.vendor != nullptr) {
     decision.vendor_us = field.vendor->time.median_us;

@@ -52,6 +52,7 @@ struct Decision {
   Bytes bytes = 0;
   Plan chosen{};
   std::string why{};
+  bool in_doubt = false;            ///< The vendor, only because nothing beats it beyond the noise.
   std::optional<Plan> runner_up{};  ///< The best of the others.
   Comparison to_runner_up{};        ///< Time of the chosen over the runner-up's.
   Comparison to_vendor{};           ///< Time of the chosen over the vendor's.
@@ -91,5 +92,10 @@ class Excluded {
 /// the simplest, then the fastest.
 [[nodiscard]] std::optional<Decision> decide(const SizeCells& size, const Excluded& excluded, const FactsOf& facts,
                                              const DecisionOptions& options);
+
+/// Where the samples of a size were too few to tell a plan from the vendor, the sizes around speak: if one of the plans
+/// that surely beat the vendor by half at the nearest sizes without doubt, on each side that has any, is as far ahead
+/// of it here by what was measured, it is taken. `decisions` are those of one key, ascending.
+void settle_by_neighbours(std::vector<Decision>& decisions);
 
 }  // namespace attune::tuner

@@ -133,6 +133,35 @@ double sign_test(std::span<const double> differences, Tail tail) {
   return tail_of(less, greater, tail);
 }
 
+double rank_sum_less(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty()) return 1;
+  std::size_t above = 0;  // pairs that speak against
+  for (const double one : a)
+    above += static_cast<std::size_t>(std::ranges::count_if(b, [&](double other) { return one >= other; }));
+  const std::size_t m = a.size(), n = b.size();
+  if (m + n > exact_up_to) {
+    const auto left = static_cast<double>(m), right = static_cast<double>(n);
+    const double deviation = std::sqrt(left * right * (left + right + 1) / 12);
+    return normal_below((static_cast<double>(above) + 0.5 - left * right / 2) / deviation);
+  }
+  // How many orders of i samples of one and j of the other have u such pairs: the largest is of either.
+  std::vector<std::vector<std::vector<double>>> orders(m + 1, std::vector<std::vector<double>>(n + 1));
+  for (std::size_t i = 0; i <= m; ++i)
+    for (std::size_t j = 0; j <= n; ++j) {
+      std::vector<double>& here = orders[i][j];
+      here.assign(i * j + 1, i == 0 || j == 0 ? 1 : 0);
+      if (i == 0 || j == 0) continue;
+      for (std::size_t u = 0; u < orders[i][j - 1].size(); ++u) here[u] += orders[i][j - 1][u];
+      for (std::size_t u = 0; u < orders[i - 1][j].size(); ++u) here[u + j] += orders[i - 1][j][u];
+    }
+  double as_few = 0, all = 0;
+  for (std::size_t u = 0; u < orders[m][n].size(); ++u) {
+    all += orders[m][n][u];
+    if (u <= above) as_few += orders[m][n][u];
+  }
+  return as_few / all;
+}
+
 ShiftEstimate hodges_lehmann(std::span<const double> differences, double confidence) {
   if (differences.empty()) throw Error(Status::internal, "Hodges-Lehmann estimate of no differences");
   const std::vector<double> values = differences.size() > most_pairs

@@ -62,6 +62,10 @@ enum class Tail : std::uint8_t { less, greater, both };
 /// P-value of the sign test, exact; zeros are dropped.
 [[nodiscard]] double sign_test(std::span<const double> differences, Tail tail);
 
+/// P-value of the rank-sum test (Mann and Whitney) that `a` is not below `b`, for independent samples. Equal values
+/// speak against it. Exact up to 60 samples in all, a normal approximation above.
+[[nodiscard]] double rank_sum_less(std::span<const double> a, std::span<const double> b);
+
 /// The Hodges-Lehmann estimate (median of all pairwise means) with the interval that inverts the signed-rank test.
 /// For symmetric noise it needs a third fewer pairs than the median of differences. No interval: too few pairs
 /// (below 6 at 95 %, 8 at 99 %). More than 200 pairs are first thinned to medians of blocks.

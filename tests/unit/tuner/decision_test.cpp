@@ -66,6 +66,15 @@ TEST(Decide, FewSamplesSufficeWhereTheyAreFarApart) {
   EXPECT_EQ(choice(8, 1, 6), vendor) << "one round is one moment";
 }
 
+/// An interrupt in the middle of few samples widens every interval; what is four times as fast is still told apart.
+TEST(Decide, AnOutlierAmongFewSamplesDecidesNothing) {
+  Journalist journal;
+  journal.rounds = 3;
+  journal.measure(4096, {{vendor, 4}, {mesh, 1}});
+  journal.records[1].samples_us[0] = 400;
+  EXPECT_EQ(decided(journal).chosen, mesh);
+}
+
 TEST(Decide, OnlyAdmittedNumericsCompete) {
   EXPECT_EQ(chosen({{vendor, 2}, {mesh, 1.5}, {ring, 1}}), "mesh1");
   EXPECT_EQ(chosen({{vendor, 2}, {mesh, 1.5}, {ring, 1}}, 0.005, {.numerics = Numerics::per_hop}), "ring1");

@@ -176,6 +176,19 @@ TEST(Wilcoxon, TheApproximationJoinsTheExactTest) {
   EXPECT_EQ(wilcoxon_signed_rank(Values{0, 0}, Tail::both), 1);
 }
 
+TEST(RankSum, OfKnownCounts) {
+  const std::vector<double> low{1, 2, 3}, high{4, 5, 6}, mixed{2.5, 5, 6};
+  EXPECT_DOUBLE_EQ(rank_sum_less(low, high), 1.0 / 20) << "one order of (6 choose 3)";
+  EXPECT_DOUBLE_EQ(rank_sum_less(low, mixed), 2.0 / 20);
+  EXPECT_DOUBLE_EQ(rank_sum_less(high, low), 1);
+  EXPECT_DOUBLE_EQ(rank_sum_less(low, low), 0.8) << "equal values speak against: 6 of 9 pairs";
+  std::vector<double> many, above;
+  for (int i = 0; i < 40; ++i) many.push_back(i), above.push_back(i + 20);
+  EXPECT_LT(rank_sum_less(many, above), 1e-6);
+  EXPECT_GT(rank_sum_less(above, many), 1 - 1e-6);
+  EXPECT_NEAR(rank_sum_less(many, many), 0.58, 0.02);
+}
+
 TEST(SignTest, OfKnownCounts) {
   EXPECT_DOUBLE_EQ(sign_test(Values{1, 1, 1, 1, 1, 1}, Tail::greater), 1.0 / 64);
   EXPECT_NEAR(sign_test(Values{1, 1, 1, 1, 1, 1, 1, 1, 1, -1}, Tail::both), 2 * 11.0 / 1024, 1e-12);
