@@ -136,8 +136,8 @@ def of_runtime():
     done, ticket = "worker.done.store(served + 1, ", "workers_[h]->ticket.fetch_add(1, "
     piece = "static_cast<std::byte*>(call.out) + piece.first * width"
     return [
-        one(RUNTIME, "std::memcpy(launch.local_in, in, static_cast<std::size_t>(bytes));", "", "mesh"),
-        one(RUNTIME, "std::memcpy(out, launch.local_out, static_cast<std::size_t>(bytes));", ";", "two_shot_write"),
+        one(RUNTIME, "std::memcpy(call.launch.local_in, call.input, call.bytes);", ";", "mesh"),
+        one(RUNTIME, "std::memcpy(call.output, call.launch.local_out, call.bytes);", ";", "two_shot_write"),
         one(RUNTIME, "(in == out && traits.in_place == InPlace::unsafe)", "false", "mesh"),
         one(RUNTIME, piece, "static_cast<std::byte*>(call.out)", "mesh"),
         one(RUNTIME, ".add(static_cast<std::uint64_t>(call.count))", "", "mesh"),
