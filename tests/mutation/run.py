@@ -18,7 +18,7 @@ import time
 import mutations
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUNTIME = ["bootstrap", "host_team", "host_wait", "shared_segment", "workers", "call"]
+RUNTIME = ["bootstrap", "host_team", "host_wait", "node_memory", "shared_segment", "workers", "call"]
 
 
 class Builder:
