@@ -21,6 +21,7 @@ constexpr auto bench_footer =
     "\n"
     "The columns are nccl-tests'. Times are of calls back to back, as nccl-tests takes them; with --against or\n"
     "--cache rewritten they are medians of single calls, from a common start until the last rank is done.\n"
+    "Sizes are rounded down to whole elements, as nccl-tests does.\n"
     "Exits with 7 if any result was wrong, or if the average bus bandwidth is below 0.9 * NCCL_TESTS_MIN_BW.";
 
 void declare_sizes(CLI::App& app, BenchFlags& flags) {
@@ -74,7 +75,9 @@ void declare_ours(CLI::App& app, BenchFlags& flags) {
   app.add_option("--blocks", flags.blocks, "Threads of each rank (cuda: thread blocks), with --variant")->group(group);
   app.add_option("--block-threads", flags.block_threads, "cuda: threads of a block, with --variant; default 512")
       ->group(group);
-  app.add_option("--chunk", flags.chunk, "Pipelining grain in bytes, with --variant; 0 = its own choice")->group(group);
+  app.add_option("--chunk", flags.chunk,
+                 "Pipelining grain in bytes (whole packs of 64; cuda: 16), with --variant; 0 = its own choice")
+      ->group(group);
   app.add_option("--table", flags.table, "Dispatch table; 'none' = built-in; default: ATTUNE_TABLE, then the folders")
       ->group(group);
   app.add_flag("--strict", flags.strict, "A table of other hardware is an error")->group(group);
@@ -118,6 +121,9 @@ Plan plan_by_hand(const BenchFlags& flags, DeviceKind device) {
   const Bytes chunk = parse_bytes(flags.chunk, "bench: --chunk");
   if (chunk != 0 && !info.traits.chunked)
     throw Error(Status::usage, fmt::format("bench: --chunk means nothing to {}", flags.variant), "leave --chunk out");
+  if (const Bytes grain = chunk_grain(device); chunk % grain != 0)
+    throw Error(Status::usage, fmt::format("bench: --chunk {}: a chunk is made of whole packs", flags.chunk),
+                fmt::format("use 0, or a multiple of {}", grain));
   return {.variant = flags.variant, .blocks = flags.blocks, .threads = threads, .chunk_bytes = chunk};
 }
 
@@ -167,16 +173,40 @@ BenchRequest understand(const BenchFlags& flags) {
   return request;
 }
 
-std::vector<Bytes> ladder(const BenchRequest& request, Bytes width) {
-  std::vector<Bytes> sizes;
-  for (Bytes size = request.min_bytes; size <= request.max_bytes;) {
-    sizes.push_back(size / width * width);
+namespace {
+/// nccl-tests' steps; until f(size) says no.
+template <class F>
+void for_each_asked(const BenchRequest& request, Bytes width, F f) {
+  for (Bytes size = request.min_bytes; size <= request.max_bytes && f(size);) {
     if (request.flags.step_factor > 1)
       size = size == 0 ? width : size * request.flags.step_factor;
     else
       size += request.step_bytes;
   }
+}
+}  // namespace
+
+std::vector<Bytes> ladder(const BenchRequest& request, Bytes width) {
+  std::vector<Bytes> sizes;
+  for_each_asked(request, width, [&](Bytes size) {
+    sizes.push_back(size / width * width);
+    return true;
+  });
   return sizes;
+}
+
+std::string rounding_note(const BenchRequest& request) {
+  std::string note;
+  for (const DType dtype : request.dtypes) {
+    const Bytes width = size_of(dtype);
+    for_each_asked(request, width, [&](Bytes size) {
+      if (note.empty() && size % width != 0)
+        note = fmt::format("sizes are rounded down to whole elements, as nccl-tests does: {} bytes of {} are {}", size,
+                           name_of(dtype), size / width * width);
+      return note.empty();
+    });
+  }
+  return note;
 }
 
 }  // namespace attune::driver

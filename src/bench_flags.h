@@ -50,4 +50,7 @@ struct BenchRequest {
 /// The message sizes in bytes for elements of `width` bytes: nccl-tests' ladder, rounded down to whole elements.
 [[nodiscard]] std::vector<Bytes> ladder(const BenchRequest& request, Bytes width);
 
+/// Empty, or what the rounding does to the first size that is no whole element.
+[[nodiscard]] std::string rounding_note(const BenchRequest& request);
+
 }  // namespace attune::driver

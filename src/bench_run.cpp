@@ -1,5 +1,7 @@
 #include "src/bench_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -188,6 +190,15 @@ void BenchRunner::check(const Problem& problem, BenchHalf& half) {
   }
 }
 
+/// Where the table said so; empty for a plan by hand or a built-in one.
+std::string BenchRunner::choice_of(const Problem& problem) const {
+  if (!request_.by_table) return {};
+  const Answer answer = team_.comm().find(problem);
+  if (answer.built_in()) return {};
+  return fmt::format(" ({}: {}, the rule from {} bytes)", team_.comm().table_path(), to_string(answer.table->key),
+                     answer.rule->min_bytes);
+}
+
 BenchHalf BenchRunner::half(const Problem& problem) {
   BenchHalf half;
   half.plan = request_.plan;
@@ -198,7 +209,7 @@ BenchHalf BenchRunner::half(const Problem& problem) {
     half.answered = explain(answer, key_of(problem, request_.numerics));
   }
   if (const std::string reason = calls_.why_not(team_.comm(), problem, half.plan); !reason.empty())
-    throw Error(Status::unsupported, "bench: " + half.plan.variant + " cannot run this: " + reason,
+    throw Error(Status::unsupported, "bench: " + half.plan.variant + choice_of(problem) + " cannot run this: " + reason,
                 "choose another variant or size");
   if (problem.count > 0) {
     HostImage in(team_.comm(), team_.operands(problem, 0).in, problem.bytes(), 0);

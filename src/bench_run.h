@@ -56,6 +56,7 @@ class BenchRunner {
   };
 
   [[nodiscard]] BenchHalf half(const Problem& problem);
+  [[nodiscard]] std::string choice_of(const Problem& problem) const;
   void call(const Problem& problem, const Plan& plan, const Operands& operands);
   [[nodiscard]] double back_to_back_on_gpu(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back(const Problem& problem, const Plan& plan);

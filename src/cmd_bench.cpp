@@ -60,8 +60,9 @@ std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
       [options](double) { return std::make_unique<Communicator>(MPI_COMM_WORLD, options); }, team);
 }
 
-void tell_notes(const MpiSession& session, Communicator& comm) {
+void tell_notes(const MpiSession& session, const BenchRequest& request, Communicator& comm) {
   if (session.rank() != 0) return;
+  if (const std::string note = rounding_note(request); !note.empty()) fmt::print(stderr, "attune: note: {}\n", note);
   if (session.size() == 1)
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
   if (comm.device() == DeviceKind::cuda && is_emulated(cuda::hardware()))
@@ -107,7 +108,7 @@ Status bench(MpiSession& session, const BenchRequest& request) {
   const auto team = make_team(request);
   const auto ranks = gather_ranks(team->meeting(), request.device);
   const std::string started = time_now(), table = team->comm().table_path();
-  tell_notes(session, team->comm());
+  tell_notes(session, request, team->comm());
   if (speaks) print_bench_header(request, ranks, table);
   std::vector<BenchRow> rows;
   for (int cycle = 0; request.flags.cycles == 0 || cycle < request.flags.cycles; ++cycle) {

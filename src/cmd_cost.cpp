@@ -1,6 +1,7 @@
 /// attune cost: the cost cards of all variants, what a team moves in one call and what that is per rank.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "dispatch/json.h"
@@ -59,18 +60,24 @@ void print_json(const CostFlags& flags, Bytes bytes) {
 }
 
 void print_rows(const CostFlags& flags, Bytes bytes, int divisor) {
-  fmt::print("  {:<17} {:<24} {:>11} {:>11} {:>11} {:>11} {:>9} {:>7}  {}\n", "variant", "", "peer read", "peer write",
-             "local read", "local write", "barriers", "rounds", "numerics");
+  std::size_t names = 0, labels = 0;
+  for (const auto* info : chosen(flags)) {
+    names = std::max(names, info->name.size());
+    labels = std::max(labels, std::string_view(info->traits.label).size());
+  }
+  fmt::print("  {:<{}} {:<{}} {:>11} {:>11} {:>11} {:>11} {:>9} {:>7}  {}\n", "variant", names, "", labels, "peer read",
+             "peer write", "local read", "local write", "barriers", "rounds", "numerics");
   const auto part = [divisor](Bytes all) { return readable_bytes(all / divisor); };
   for (const auto* info : chosen(flags)) {
+    fmt::print("  {:<{}} {:<{}} ", info->name, names, info->traits.label, labels);
     if (!has_card(*info)) {
-      fmt::print("  {:<17} {:<24} {:>11}\n", info->name, info->traits.label, "no card: its traffic is its own affair");
+      fmt::print("no card: its traffic is its own affair\n");
       continue;
     }
     const Cost cost = info->cost(flags.ranks, bytes);
-    fmt::print("  {:<17} {:<24} {:>11} {:>11} {:>11} {:>11} {:>9} {:>7}  {}\n", info->name, info->traits.label,
-               part(cost.peer_reads), part(cost.peer_writes), part(cost.local_reads), part(cost.local_writes),
-               cost.barriers, cost.rounds, name_of(info->traits.numerics));
+    fmt::print("{:>11} {:>11} {:>11} {:>11} {:>9} {:>7}  {}\n", part(cost.peer_reads), part(cost.peer_writes),
+               part(cost.local_reads), part(cost.local_writes), cost.barriers, cost.rounds,
+               name_of(info->traits.numerics));
   }
 }
 

@@ -59,7 +59,7 @@ void declare(CLI::App& app, SweepFlags& flags) {
   app.add_flag("--append", flags.request.append,
                "Measure all cases once more into --out, as one more launch; the table then rests on all of them")
       ->excludes("--resume");
-  app.add_option("--budget", flags.budget, "Time for all measuring: 90s, 10m, 2h");
+  app.add_option("--budget", flags.budget, "Time for all measuring: 90s, 10m, 2h; 0, the default: no limit");
   app.add_option("--seed", flags.seed, "Order of cases and candidates");
   app.add_option("--ranks", flags.ranks, "Rank counts, subsets of the launched ranks: 2,4,8");
   app.add_option("--sizes", flags.sizes, "Sizes of one rank's input: 8,64K,1M");
@@ -78,7 +78,8 @@ void declare(CLI::App& app, SweepFlags& flags) {
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today --append\n"
       "  mpirun -n 8 attune sweep --device cuda --out runs/gpus\n"
-      "Exit codes: 0 all cells right, 4 a cell hung, 6 bad configuration or folder, 7 a cell gave wrong results.");
+      "Exit codes: 0 all cells right, 4 a cell hung, 5 none of the variants can run here, 6 bad configuration or "
+      "folder, 7 a cell gave wrong results.");
 }
 
 /// configs/cuda.json of the checkout or the installation that this program belongs to; empty where there is none.

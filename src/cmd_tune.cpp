@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,17 @@ struct Evidence {
   Hardware hardware{};
   Software software{};
   std::string runs{}, journals{};
+  std::map<std::string, std::string> run_of{};  ///< By the hash of its journal.
 };
+
+/// A run that is named twice, or was copied, would count every sample twice.
+void refuse_double(Evidence& evidence, const ReadRun& run) {
+  if (run.journal.empty()) return;
+  const auto [first, fresh] = evidence.run_of.emplace(sha256(run.journal), run.path);
+  if (!fresh)
+    throw Error(Status::usage, fmt::format("tune: {} holds the same samples as {}", run.path, first->second),
+                "name each run once");
+}
 
 /// Runs of different hardware are no evidence for each other; different software is worth a word.
 void add_facts(Evidence& evidence, const ReadRun& run) {
@@ -57,6 +68,7 @@ void add_run(Evidence& evidence, const std::string& path, bool imported) {
   if (is_imported(run) && !imported)
     throw Error(Status::usage, path + ": imported numbers, which have no interval",
                 "say --imported to let them decide");
+  refuse_double(evidence, run);
   add_facts(evidence, run);
   for (const auto& warning : run.warnings) fmt::print(stderr, "attune: warning: {}\n", warning);
   evidence.records.insert(evidence.records.end(), std::make_move_iterator(run.records.begin()),

@@ -152,7 +152,14 @@ void read_plan_axes(const JsonObject& object, SweepConfig& config) {
     if (!host && threads % 32 != 0) refuse(pointer, "a block is made of warps, expected a multiple of 32");
     return threads;
   });
-  read_list(object, "chunks", config.chunks, read_bytes);
+  read_list(object, "chunks", config.chunks,
+            [grain = chunk_grain(config.device)](const Json& json, const auto& pointer) {
+              const Bytes chunk = read_bytes(json, pointer);
+              if (chunk % grain != 0)
+                refuse(pointer, "a chunk is made of whole packs, expected a multiple of " + std::to_string(grain) +
+                                    ", got " + json.dump());
+              return chunk;
+            });
   read_variants(object, config.device, config.variants);
 }
 

@@ -126,7 +126,8 @@ TeamRequest team_request(const SweepConfig& config) {
 void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double budget_s, Executor& executor,
                Book* book, Progress* progress) {
   MPI_Comm comm = first_ranks(session, ranks);
-  if (comm != MPI_COMM_NULL) {
+  const bool member = comm != MPI_COMM_NULL;
+  if (member) {
     const auto make = [&](double timeout_s) {
       return std::make_unique<Communicator>(
           comm, Options{.device = config.device, .table = "none", .timeout_s = timeout_s, .register_captured = false});
@@ -175,7 +176,7 @@ bool write_table(const Book& book, const SweepConfig& config) {
 
 /// A sweep that was possible nowhere is no success: the first reason stands for all.
 [[noreturn]] void refuse_empty(const Book& book, int unsupported) {
-  std::string text = "nothing could be timed";
+  std::string text = "nothing of what was asked for could be timed";
   for (const auto& record : book.records)
     if (record.status == CellStatus::unsupported) {
       text += ": " + record.reason;
@@ -184,6 +185,16 @@ bool write_table(const Book& book, const SweepConfig& config) {
   throw Error(Status::unsupported, text,
               unsupported > 0 ? "all reasons are in " + book.folder.file("journal.jsonl")
                               : "use a larger --budget, or other cases");
+}
+
+/// Was none of the variants that were asked for possible? The vendor, which is always measured, is no answer then.
+bool asked_in_vain(const std::vector<CellSummary>& cells, const SweepConfig& config) {
+  const auto asked = [](const std::string& name) { return name != "vendor"; };
+  const auto failed = [](const CellSummary& cell) {
+    return cell.plan.variant == "vendor" || cell.status == CellStatus::unsupported;
+  };
+  return std::ranges::any_of(config.variants, asked) && std::ranges::all_of(cells, failed) &&
+         std::ranges::any_of(cells, [](const CellSummary& cell) { return cell.status == CellStatus::unsupported; });
 }
 
 /// The closing lines, and what the sweep ends with. Throws Error(unsupported) when nothing could be timed.
@@ -209,7 +220,7 @@ Status close_book(Book& book, const SweepConfig& config) {
   if (wrong > 0) return Status::wrong;
   if (hung > 0) return Status::timeout;
   if (failed > 0) return Status::internal;
-  if (timed == 0) refuse_empty(book, unsupported);
+  if (timed == 0 || asked_in_vain(cells, config)) refuse_empty(book, unsupported);
   return Status::success;
 }
 

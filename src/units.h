@@ -3,7 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/hardware.h"
 #include "core/types.h"
+#include "device/pack.h"
 
 namespace attune::driver {
 
@@ -13,6 +15,11 @@ namespace attune::driver {
 
 /// The shortest exact form: 1048576 → "1M", 1536 → "1536".
 [[nodiscard]] std::string format_bytes(Bytes bytes);
+
+/// What chunks are multiples of: the packs of a device, which an algorithm never cuts.
+[[nodiscard]] constexpr Bytes chunk_grain(DeviceKind device) {
+  return device == DeviceKind::cuda ? 16 : Bytes{host_pack_bytes};
+}
 
 /// For people: 1536 → "1.5 KiB", 33554432 → "32 MiB".
 [[nodiscard]] std::string readable_bytes(Bytes bytes);

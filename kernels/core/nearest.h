@@ -25,10 +25,10 @@ namespace attune {
 }
 
 /// The nearest of `words`, or an empty view when none is near enough to be a likely slip
-/// (more than a third of the letters, at least 2, would have to change).
+/// (more than a third of the letters, at least 2, or all of them would have to change).
 [[nodiscard]] std::string_view nearest_of(std::string_view word, const auto& words) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string_view candidate : words) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

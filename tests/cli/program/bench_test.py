@@ -36,8 +36,10 @@ class Columns(ProgramTest):
         self.assertAlmostEqual(float(row["out_busbw"]), algbw * 4 / 3, delta=0.02 + 0.01 * algbw)
 
     def test_sizes_that_are_odd_or_nothing(self):
-        text = self.succeeds("bench", "-b", 0, "-e", 65, "-i", 13, "-d", "double", ranks=2).stdout
-        self.assertEqual([int(row["size"]) for row in rows(text)], [0, 8, 24, 32, 48, 64])
+        result = self.succeeds("bench", "-b", 0, "-e", 65, "-i", 13, "-d", "double", ranks=2)
+        self.assertEqual([int(row["size"]) for row in rows(result.stdout)], [0, 8, 24, 32, 48, 64])
+        self.assertIn("note: sizes are rounded down to whole elements, as nccl-tests does: 13 bytes of f64 are 8", result.stderr)
+        self.assertNotIn("rounded", self.succeeds("bench", "-b", 0, "-e", 64, "-i", 16, "-d", "double", "-n", 1).stderr)
         self.assertEqual([int(row["size"]) for row in rows(self.succeeds("bench", "-b", 0, "-e", 16, "-f", 2).stdout)],
                          [0, 4, 8, 16])
 

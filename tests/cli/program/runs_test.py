@@ -1,6 +1,7 @@
 """Run folders on the command line: configurations and folders that are refused, a small sweep, tune, and bench with what
 came of it."""
 import json
+import shutil
 import unittest
 
 from program import ProgramTest, attune, errors
@@ -86,6 +87,10 @@ class Sweeps(Runs):
         self.assertEqual([table["rules"] for table in json.loads(again.read_text())["tables"]],
                          [table["rules"] for table in content["tables"]])
         self.fails(6, "tune", runs[0], "--out", self.folder / "none" / "t.json", says="none/t.json")
+        copied = self.folder / "copied"
+        shutil.copytree(runs[0], copied)
+        for again in (runs[0], f"{runs[0]}/../one", copied):
+            self.fails(6, "tune", runs[0], again, "--out", out, says="holds the same samples as .*one")
         self.fails(6, "tune", runs[0], "--objective", "tiem", says="'tiem', did you mean 'time'")
 
     def test_runs_of_other_hardware_do_not_mix(self):
@@ -100,7 +105,15 @@ class Sweeps(Runs):
         self.assertIn("messages of 512.0 TiB need", (run / "journal.jsonl").read_text())
         self.assertNotIn("failed", (run / "summary.csv").read_text())
         self.fails(5, "sweep", "--config", self.config(sizes=["512T"]), "--out", self.folder / "none", ranks=2,
-                   says="nothing could be timed: messages of 512.0 TiB need")
+                   says="nothing of what was asked for could be timed: messages of 512.0 TiB need")
+
+    def test_variants_that_cannot_run_here_are_no_success(self):
+        """The vendor, which is always measured, does not count."""
+        line = self.fails(5, "sweep", "--config", self.config(sizes=["8"]), "--variants", "multimem_two_shot", "--out",
+                          self.folder / "run", ranks=2, says="needs a GPU with NVLink SHARP")
+        self.assertIn("nothing of what was asked for", line)
+        self.sweep("some", "--variants", "multimem_two_shot,mesh", sizes=["8"])
+        self.sweep("vendor", "--variants", "vendor", sizes=["8"])
 
     def test_one_rank_alone(self):
         result = attune("sweep", "--config", self.config(), "--out", self.folder / "alone")

@@ -60,11 +60,17 @@ class BadUsage(ProgramTest):
             (["-d", "flaot"], "did you mean 'float'"), (["-o", "sun"], "did you mean 'sum'"),
             (["--variant", "rang"], "'rang'.*ring"), (["--variant", "mesh", "--chunk", "8"], "--chunk"),
             (["--variant", "mesh", "--blocks", "0"], "--blocks"), (["--blocks", "3"], "--variant"),
+            (["--variant", "ring", "--chunk", "3"], "--chunk 3.*whole packs.*multiple of"),
             (["-J", "out.txt"], r"\.json"), (["-i", "0"], "-i 0"), (["--cache", "warm"], "'warm'"),
             (["--against", "nobody"], "vendor"), (["--numerics", "exact"], "'exact'"),
         ]
         for words, says in cases:
             self.fails(6, "bench", *words, says=says)
+
+    def test_a_word_that_resembles_none_lists_them(self):
+        line = self.fails(6, "lookup", "--dtype", "x", "--bytes", "8", says="--dtype 'x', expected one of ")
+        for dtype in ("f64", "bf16", "f8e5m2", "u64"):
+            self.assertIn(f" {dtype}", line)
 
     def test_what_the_host_device_lacks_is_unsupported(self):
         for words in (["-g", "2"], ["-t", "2"], ["-G", "10"], ["-z", "3"]):
@@ -96,6 +102,16 @@ class Json(ProgramTest):
                     self.assertAlmostEqual(card["per_rank"][key] * 4, total)
         mesh = self.json_of("cost", "--ranks", 4, "--bytes", "1M", "--variant", "mesh")["variants"]
         self.assertEqual([card["team"]["peer_read_bytes"] for card in mesh], [4 * 3 * (1 << 20)])
+
+    def test_the_columns_of_cost_stand_below_their_titles(self):
+        text = self.succeeds("cost", "--ranks", 8, "--bytes", "1M").stdout
+        header = next(line for line in text.splitlines() if "peer write" in line)
+        cards = [line for line in text.splitlines() if line.endswith(("rank_order", "per_hop", "in_switch"))]
+        self.assertGreater(len(cards), 20)
+        for line in cards:
+            for title in ("peer read", "peer write", "local write", "rounds"):
+                end = header.index(title) + len(title)
+                self.assertEqual((line[end - 1].isspace(), line[end].isspace()), (False, True), f"{title}\n{header}\n{line}")
 
     def test_one_rank_is_said_to_measure_nothing(self):
         result = attune("bench", "-b", 8, "-e", 8)

@@ -63,6 +63,10 @@ TEST(Nearest, SuggestsLikelySlipsOnly) {
   constexpr std::array<std::string_view, 3> words{"blocks", "threads", "chunks"};
   EXPECT_EQ(nearest_of("bloks", words), "blocks");
   EXPECT_EQ(nearest_of("zzzzzz", words), "");
+  constexpr std::array<std::string_view, 2> dtypes{"f32", "i8"};
+  EXPECT_EQ(nearest_of("f23", dtypes), "f32");
+  EXPECT_EQ(nearest_of("x", dtypes), "") << "no letter of it would be left";
+  EXPECT_EQ(nearest_of("", dtypes), "");
   EXPECT_EQ(with_suggestion("zzzzzz", words), "'zzzzzz', expected one of blocks, threads, chunks");
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("", "abc"), 3U);

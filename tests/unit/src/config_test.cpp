@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bad{R"({"ranks": [0]})", "/ranks/0: expected an integer from 1"},
                       Bad{R"({"ranks": [2.5]})", "/ranks/0: expected an integer"},
                       Bad{R"({"blocks": [0]})", "/blocks/0: expected an integer from 1"},
+                      Bad{R"({"chunks": ["1K", 3]})", "/chunks/1: a chunk is made of whole packs"},
+                      Bad{R"({"shapes": [[1099511627776, 1048576]]})", "/shapes/0: expected at most"},
                       Bad{R"({"threads": [2]})", "/threads/0: a block has 1 thread on host"},
                       Bad{R"({"variants": ["messh"]})", "/variants/0: unknown variant 'messh', did you mean 'mesh'?"},
                       Bad{R"({"shapes": [[1, 2, 3]]})", "/shapes/0: expected [rows, cols]"},
