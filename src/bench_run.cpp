@@ -10,6 +10,7 @@
 
 #include "src/manifest.h"
 #include "src/validate_data.h"
+#include "src/watchdog.h"
 #include "tuner/statistics.h"
 
 namespace attune::driver {
@@ -53,6 +54,7 @@ void BenchRunner::Calls::enqueue(Communicator& comm, const Problem& problem, con
 }
 
 void BenchRunner::call(const Problem& problem, const Plan& plan, const Operands& operands) {
+  const Watched watched;
   if (team_.on_gpus()) return team_.gpu().run(calls_, problem, plan, operands);
   calls_.run(team_.comm(), problem, plan, operands);
 }

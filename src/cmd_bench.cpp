@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "api/settings.h"
 #include "core/hardware.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
@@ -15,6 +16,7 @@
 #include "src/manifest.h"
 #include "src/mpi_session.h"
 #include "src/units.h"
+#include "src/watchdog.h"
 
 namespace attune::driver {
 
@@ -52,7 +54,7 @@ std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
   if (request.flags.timeout_s > 0) options.timeout_s = request.flags.timeout_s;
   const Bytes room = std::max<Bytes>(request.max_bytes, 64);
   TeamRequest team{.or_nothing = true};
-  team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : 30;
+  team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : timeout_from_environment(team.timeout_s);
   (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
   require_one_node(MPI_COMM_WORLD);
   return std::make_unique<SweepTeam>(
@@ -110,6 +112,7 @@ Status bench(MpiSession& session, const BenchRequest& request) {
   const std::string started = time_now(), table = team->comm().table_path();
   tell_notes(session, request, team->comm());
   if (speaks) print_bench_header(request, ranks, table);
+  const Watchdog watchdog(team->patience_s());
   std::vector<BenchRow> rows;
   for (int cycle = 0; request.flags.cycles == 0 || cycle < request.flags.cycles; ++cycle) {
     auto more = one_cycle(*team, request);

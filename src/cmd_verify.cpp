@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "api/settings.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/command.h"
 #include "src/device_memory.h"
@@ -11,6 +12,7 @@
 #include "src/mpi_session.h"
 #include "src/units.h"
 #include "src/verify.h"
+#include "src/watchdog.h"
 #include "src/words.h"
 
 namespace attune::driver {
@@ -78,12 +80,14 @@ Status run(MpiSession& session, const VerifyFlags& flags, const VerifyRequest& r
   options.strict = flags.strict;
   options.numerics = request.numerics;
   TeamRequest room{.or_nothing = true};
+  room.timeout_s = timeout_from_environment(room.timeout_s);
   (request.memory == Memory::registered ? room.registered_bytes : room.staged_bytes) =
       std::max<Bytes>(request.max_bytes, 64);
   require_one_node(MPI_COMM_WORLD);
   SweepTeam team(
       std::make_unique<MpiBootstrap>(MPI_COMM_WORLD),
       [options](double) { return std::make_unique<Communicator>(MPI_COMM_WORLD, options); }, room);
+  const Watchdog watchdog(patience_of(room.timeout_s));
   Executor executor;
   const auto points = verify(team, executor, request);
   const VerifySummary summary = summary_of(points);

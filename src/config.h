@@ -42,7 +42,7 @@ struct SweepConfig {
   double precision = 0.03;  ///< Half the 99 % interval of the median over the median, at which a cell is done.
   double budget_s = 0;      ///< Of the whole sweep; 0 = none.
   double cell_seconds = 2;  ///< Time limit of one cell; `converged` is false when it ends a cell.
-  double timeout_s = 30;    ///< Limit of every wait inside a call.
+  double timeout_s = 30;    ///< Limit of every wait inside a call; a file without it leaves it to the environment.
   tuner::Mode mode = tuner::Mode::latency;
   tuner::CacheState cache = tuner::CacheState::rewritten;
   std::uint64_t seed = 1;

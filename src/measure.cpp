@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/floats.h"
+#include "src/watchdog.h"
 
 namespace attune::driver {
 
@@ -49,6 +50,7 @@ CallOutcome outcome_of(F&& step) {
 CallOutcome run_call(Executor& executor, SweepTeam& team, const Problem& problem, const Plan& plan,
                      const Operands& operands) {
   return outcome_of([&] {
+    const Watched watched;
     if (team.on_gpus())
       team.gpu().run(executor, problem, plan, operands);
     else

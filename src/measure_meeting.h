@@ -19,6 +19,10 @@ namespace attune::driver {
 /// The same clock in seconds.
 [[nodiscard]] inline double now_s() { return static_cast<double>(now_ns()) * 1e-9; }
 
+/// How long ranks wait for each other between calls; 0 = for ever. Longer than any wait inside a call of this limit, so
+/// that a call that times out is told by the call.
+[[nodiscard]] constexpr double patience_of(double timeout_s) { return timeout_s > 0 ? 2 * timeout_s + 10 : 0; }
+
 struct MeetingOptions {
   bool yield = false;     ///< More ranks than cores: give the core away instead of spinning.
   double timeout_s = 60;  ///< Of every wait; 0 = none.

@@ -1,5 +1,7 @@
 #include "src/mpi_session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -8,7 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "api/settings.h"
 #include "runtime/mpi_bootstrap.h"
+#include "src/measure_meeting.h"
 
 namespace attune::driver {
 
@@ -64,10 +68,20 @@ Status MpiSession::fail(const Error& error) noexcept {
   std::_Exit(static_cast<int>(error.status()));
 }
 
+void MpiSession::leave_together() const {
+  const double patience_s = patience_of(timeout_from_environment(30));
+  if (patience_s <= 0) return;
+  if (!all_come(world(), std::chrono::milliseconds(static_cast<std::int64_t>(1000 * patience_s))))
+    throw Error(Status::timeout, fmt::format("a rank did not come to the end within {:.0f} s", patience_s),
+                "it hangs or is gone; what was written is complete");
+}
+
 Status with_mpi(const std::function<Status(MpiSession&)>& body) {
   MpiSession session;
   try {
-    return body(session);
+    const Status status = body(session);
+    session.leave_together();
+    return status;
   } catch (const Error& error) {
     return session.fail(error);
   } catch (const std::exception& error) {

@@ -20,6 +20,8 @@ class MpiSession {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
+  /// All ranks have done their work. Throws Error(timeout) when one does not come: MPI_Finalize would wait for ever.
+  void leave_together() const;
   /// Tells an error. If every rank comes here, rank 0 alone prints it and the status is returned; if some rank does
   /// not come within a few seconds, this rank prints and ends the whole job with that exit code.
   [[nodiscard]] Status fail(const Error& error) noexcept;

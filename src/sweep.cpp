@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "api/settings.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/device_memory.h"
@@ -18,6 +19,7 @@
 #include "src/sha256.h"
 #include "src/sweep_leader.h"
 #include "src/sweep_world.h"
+#include "src/watchdog.h"
 #include "tuner/build_table.h"
 
 namespace attune::driver {
@@ -147,7 +149,8 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
     }
     MPI_Comm_free(&comm);
   }
-  quiet_barrier(session.world());
+  // Who has measured waits for the others to come; they wait as long as it takes.
+  quiet_barrier(session.world(), member ? patience_of(config.timeout_s) : 0);
 }
 
 /// table.json: false when nothing could be tuned.
@@ -187,14 +190,18 @@ bool write_table(const Book& book, const SweepConfig& config) {
                               : "use a larger --budget, or other cases");
 }
 
-/// Was none of the variants that were asked for possible? The vendor, which is always measured, is no answer then.
+/// Was none of the variants that were asked for possible? The vendor, which is always measured, is no answer then; what
+/// the budget did not reach may be.
 bool asked_in_vain(const std::vector<CellSummary>& cells, const SweepConfig& config) {
-  const auto asked = [](const std::string& name) { return name != "vendor"; };
-  const auto failed = [](const CellSummary& cell) {
-    return cell.plan.variant == "vendor" || cell.status == CellStatus::unsupported;
+  const auto vendor = [](const std::string& name) { return name == "vendor"; };
+  const auto timed = [&](const CellSummary& cell) { return cell.timed() && !vendor(cell.plan.variant); };
+  const auto refused = [&](const std::string& name) {
+    return std::ranges::any_of(cells, [&](const CellSummary& cell) {
+      return cell.plan.variant == name && cell.status == CellStatus::unsupported;
+    });
   };
-  return std::ranges::any_of(config.variants, asked) && std::ranges::all_of(cells, failed) &&
-         std::ranges::any_of(cells, [](const CellSummary& cell) { return cell.status == CellStatus::unsupported; });
+  return !std::ranges::all_of(config.variants, vendor) && std::ranges::none_of(cells, timed) &&
+         std::ranges::all_of(config.variants, [&](const auto& name) { return vendor(name) || refused(name); });
 }
 
 /// The closing lines, and what the sweep ends with. Throws Error(unsupported) when nothing could be timed.
@@ -248,6 +255,8 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
   });
   SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
   if (config.device == DeviceKind::cuda) require_gpus(session);
+  const bool limited = Json::parse(text).contains("timeout_s");  // else by the environment, which no manifest keeps
+  const double timeout_s = limited ? config.timeout_s : timeout_from_environment(config.timeout_s);
   std::unique_ptr<Book> book;
   const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -256,7 +265,9 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
     return std::to_string(book->launches);
   });
   config.seed += std::stoull(launches) - 1;  // every launch in another order
+  config.timeout_s = timeout_s;
   note_crashes_in(request.out, session.rank());
+  const Watchdog watchdog(patience_of(timeout_s));
   Progress progress(session.rank() == 0 && output_is_terminal(), print, now_s);
   const double start_s = now_s();
   try {

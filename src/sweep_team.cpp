@@ -96,9 +96,8 @@ SweepTeam::SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make
       make_(std::move(make)),
       request_(request),
       cores_(usable_cores(bootstrap_->size())) {
-  // Longer than any wait inside a call, so that a call that times out is told by the call.
-  const double patience = request.timeout_s > 0 ? 2 * request.timeout_s + 10 : 0;
-  meeting_ = std::make_unique<Meeting>(*bootstrap_, MeetingOptions{bootstrap_->size() > cores_, patience});
+  meeting_ = std::make_unique<Meeting>(*bootstrap_,
+                                       MeetingOptions{bootstrap_->size() > cores_, patience_of(request.timeout_s)});
   open();
 }
 

@@ -65,6 +65,9 @@ class SweepTeam {
  public:
   using MakeCommunicator = std::function<std::unique_ptr<Communicator>(double timeout_s)>;
 
+  /// How long ranks wait for each other.
+  [[nodiscard]] double patience_s() const { return patience_of(request_.timeout_s); }
+
   /// Collective over the team's ranks.
   SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make, const TeamRequest& request);
   ~SweepTeam();

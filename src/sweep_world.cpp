@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "runtime/mpi_bootstrap.h"
+#include "src/measure_meeting.h"
 
 namespace attune::driver {
 
@@ -42,12 +43,17 @@ std::vector<std::string> gather_texts(MpiSession& session, const std::string& mi
   return texts;
 }
 
-void quiet_barrier(MPI_Comm comm) {
+void quiet_barrier(MPI_Comm comm, double limit_s) {
+  const double start_s = now_s();
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
   for (int done = 0; done == 0;) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (done != 0) return;
+    if (limit_s > 0 && now_s() - start_s > limit_s)
+      throw Error(Status::timeout, "a rank that does not take part did not come to the end of this rank count",
+                  "look for a rank that hangs");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 

@@ -14,8 +14,9 @@ namespace attune::driver {
 /// Every rank's text, in rank order. Collective.
 [[nodiscard]] std::vector<std::string> gather_texts(MpiSession& session, const std::string& mine);
 
-/// A barrier that leaves the core to those who work: it sleeps between looks. Collective.
-void quiet_barrier(MPI_Comm comm);
+/// A barrier that leaves the core to those who work: it sleeps between looks. Throws Error(timeout) after `limit_s`
+/// seconds; 0 = none. Collective.
+void quiet_barrier(MPI_Comm comm, double limit_s);
 
 /// The communicator of world ranks 0 … count−1; MPI_COMM_NULL on the others. Collective; free it with MPI_Comm_free.
 [[nodiscard]] MPI_Comm first_ranks(MpiSession& session, int count);

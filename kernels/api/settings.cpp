@@ -21,16 +21,7 @@ Settings read_settings(const Options& options) {
   if (device >= all_of<DeviceKind>().size())
     throw Error(Status::usage, "options: unknown device " + std::to_string(device), "use host or cuda");
   Settings settings;
-  const std::string limit = process_environment("ATTUNE_TIMEOUT_S");
-  if (options.timeout_s >= 0) {
-    settings.timeout_s = options.timeout_s;
-  } else if (!limit.empty()) {
-    char* end = nullptr;
-    settings.timeout_s = std::strtod(limit.c_str(), &end);
-    if (*end != '\0' || !(settings.timeout_s >= 0))
-      throw Error(Status::usage, "ATTUNE_TIMEOUT_S=" + limit + " is not a number of seconds",
-                  "give 0 (no limit) or more");
-  }
+  settings.timeout_s = options.timeout_s >= 0 ? options.timeout_s : timeout_from_environment(settings.timeout_s);
   const std::string log = process_environment("ATTUNE_LOG");
   if (!log.empty() && log != "dispatch" && log != "none")
     throw Error(Status::usage, "ATTUNE_LOG=" + log + " is unknown", "use dispatch or none");
@@ -57,6 +48,17 @@ std::string broadcast(Bootstrap& bootstrap, const std::string& mine, std::size_t
   return all.substr(0, length);
 }
 }  // namespace
+
+double timeout_from_environment(double otherwise) {
+  const std::string limit = process_environment("ATTUNE_TIMEOUT_S");
+  if (limit.empty()) return otherwise;
+  char* end = nullptr;
+  const double seconds = std::strtod(limit.c_str(), &end);
+  if (*end != '\0' || !(seconds >= 0))
+    throw Error(Status::usage, "ATTUNE_TIMEOUT_S=" + limit + " is not a number of seconds",
+                "give 0 (no limit) or more");
+  return seconds;
+}
 
 Settings agree_on_settings(Bootstrap& bootstrap, const Options& options) {
   struct Note {

@@ -12,6 +12,9 @@ struct Settings {
   bool log_dispatch = false;
 };
 
+/// ATTUNE_TIMEOUT_S, or `otherwise` where it is not set. Throws Error(usage) when it is no number of seconds.
+[[nodiscard]] double timeout_from_environment(double otherwise);
+
 /// From options and ATTUNE_TIMEOUT_S, ATTUNE_LOG. Throws Error(usage) on all ranks when a word or number is none on
 /// some rank. Collective.
 [[nodiscard]] Settings agree_on_settings(Bootstrap& bootstrap, const Options& options);

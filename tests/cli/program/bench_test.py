@@ -1,10 +1,13 @@
 """bench prints what nccl-tests prints, to the column, validates what it measured, and compares with the vendor."""
 import json
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import unittest
 
-from program import ProgramTest, attune, errors, rows
+from program import PROGRAM, ProgramTest, attune, errors, rows
 
 # A row in nccl-tests' own printf format.
 FORMAT = re.compile(r"^.{12}  .{12}  .{8}  .{6}  .{6}(  .{7}  .{6}  .{6}  .{6}){2}$")
@@ -96,6 +99,25 @@ class Limits(ProgramTest):
     def test_more_ranks_than_a_team_may_have(self):
         for command in ("bench", "verify"):
             self.fails(5, command, ranks=9, says="a team has 1 to 8 ranks, not 9")
+
+
+class Hangs(ProgramTest):
+    """Waits inside MPI have no limit of their own."""
+
+    def test_a_rank_that_stands_still_while_the_vendor_is_measured(self):
+        words = [*os.environ["MPIRUN"].split(), "-n", "2", PROGRAM, "bench", "--variant", "vendor", "-b", "8", "-e", "8"]
+        environment = {**os.environ, "ATTUNE_TIMEOUT_S": "0.5"}
+        with subprocess.Popen([*words, "-n", "1000000", "-N", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env=environment) as job:
+            for line in job.stdout:
+                if line.startswith("#  Rank  1 "):
+                    os.kill(int(line.split("Pid")[1].split()[0]), signal.SIGSTOP)
+                    break
+            text, trouble = job.communicate(timeout=80)
+        self.assertEqual(job.returncode, 4, text + trouble)
+        told = [line for line in trouble.splitlines() if line.startswith("attune: error: ")]
+        self.assertEqual(len(told), 1, trouble)
+        self.assertRegex(told[0], "rank 0 .*another rank hangs|rank 0 waited .* for rank 1")
 
 
 class Files(ProgramTest):

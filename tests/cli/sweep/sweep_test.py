@@ -101,19 +101,20 @@ class Launches(unittest.TestCase):
         self.assertEqual(len(errors_of(result)), 1, result.stdout + result.stderr)
         self.assertIn("another sweep is writing", errors_of(result)[0])
 
-    def test_a_budget_that_is_short_covers_the_sizes_and_is_kept(self):
+    def test_a_short_budget_ends_the_sweep_with_the_vendor_at_every_size(self):
+        """How it is spent is proved with a clock of its own (search_test); without it this takes minutes."""
         out = fresh("budget")
         keys = {"sizes": [{"from": "8", "to": "64K", "factor": 2}], "search": "racing", "blocks": [1]}
-        config = write_config("budget.json", **keys, budget="12s")
+        config = write_config("budget.json", **keys, precision=0.0001, budget="6s")
         start = time.monotonic()
         result = sweep(2, "--config", config, "--out", out)
-        took = time.monotonic() - start
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertLess(took, 12 * 1.05 + 4, "and the start of the ranks")
+        self.assertLess(time.monotonic() - start, 60, "6 s, and all that a busy machine may add")
         with open(out / "summary.csv", encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
-        vendor = {int(row["bytes"]) for row in rows if row["variant"] == "vendor"}
-        self.assertLessEqual({8, 32, 128, 512, 2048, 8192, 32768}, vendor, result.stdout)
+        sizes = {int(row["bytes"]) for row in rows}
+        self.assertGreater(len(sizes), 0)
+        self.assertEqual(sizes, {int(row["bytes"]) for row in rows if row["variant"] == "vendor"}, result.stdout)
 
 
 class Faults(unittest.TestCase):
@@ -175,6 +176,32 @@ class Faults(unittest.TestCase):
         self.assertTrue((out / "table.json").exists())
         launches = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["launches"]
         self.assertEqual(len(launches), 2)
+
+
+    def test_a_rank_that_stands_still_ends_the_job(self):
+        """Stopped between calls or inside one, and though it takes no part in what is measured."""
+        config = write_config("still.json", **{**SMALL, "budget": "200s", "precision": 0.0001, "cell_seconds": 80})
+        for ranks in ("2", "1"):
+            out = fresh("still")
+            words = command(2, "--config", config, "--out", out, "--ranks", ranks, "--budget", "200s" if ranks == "2" else "2s")
+            environment = {**os.environ, "ATTUNE_TIMEOUT_S": "1"}
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as job:
+                wait_for(out / "journal.jsonl")
+                os.kill(rank_of(job.pid), signal.SIGSTOP)
+                text, trouble = job.communicate(timeout=90)
+            self.assertEqual(job.returncode, 4, text + trouble)
+            told = [line for line in trouble.splitlines() if "attune: error:" in line]
+            self.assertEqual(len(told), 1, trouble)
+            self.assertRegex(told[0], "rank")
+
+
+def wait_for(journal):
+    """Until a sweep has written a record."""
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and journal.stat().st_size > 0):
+        if time.monotonic() > deadline:
+            raise AssertionError("nothing was written")
+        time.sleep(0.05)
 
 
 def rank_of(launcher):
