@@ -112,7 +112,15 @@ SweepLeader::SweepLeader(SweepWorker& worker, const SweepConfig& config, LeaderO
       emulated_(config.device == DeviceKind::cuda && is_emulated(hardware_of(config.device))) {}
 
 std::string SweepLeader::why_not(const Problem& problem, const Plan& plan) const {
-  const std::string reason = worker_.executor().why_not(worker_.team().comm(), problem, plan);
+  const auto ask = [&] { return worker_.executor().why_not(worker_.team().comm(), problem, plan); };
+  std::string reason;
+  if (plan.variant.starts_with("vendor:")) {  // slow to ask the library for, and the same at all sizes
+    const auto [known, fresh] = vendor_reasons_.try_emplace(plan.variant);
+    if (fresh) known->second = ask();
+    reason = known->second;
+  } else {
+    reason = ask();
+  }
   return reason.empty() ? worker_.team().no_room(problem) : reason;
 }
 
@@ -229,6 +237,7 @@ bool SweepLeader::run_job(const Job& job, tuner::Session& session) {
   job_budget_s_ = session.options().budget_s;
   job_start_s_ = now_s();
   job_records_.clear();
+  vendor_reasons_.clear();
   tuner::Task task;
   for (const auto& problem : job.problems) {
     record_unsupported(problem);

@@ -1,6 +1,7 @@
 #pragma once
 /// Rank 0 of a sweep on one team: what to measure next, for how long, and what to say about it.
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -78,6 +79,7 @@ class SweepLeader {
   std::unique_ptr<tuner::Session> session_;
   bool counts_setup_ = true;
   std::vector<tuner::Record> job_records_;
+  mutable std::map<std::string, std::string> vendor_reasons_;  ///< Of one job: why its vendor's choices cannot run.
 };
 
 }  // namespace attune::driver
