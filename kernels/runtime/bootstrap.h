@@ -34,7 +34,8 @@ void throw_together(Bootstrap& bootstrap, const std::string& error, const std::s
 /// Throws Error(unsupported) unless a team may have that many ranks.
 void require_team_size(int ranks);
 
-/// The bootstraps of n threads of this process; give one to each.
+/// The bootstraps of n threads of this process; give one to each. A thread whose bootstrap is gone is not waited for:
+/// the others get Error(internal) that names it.
 [[nodiscard]] std::vector<std::unique_ptr<Bootstrap>> make_local_bootstraps(int n);
 
 }  // namespace attune

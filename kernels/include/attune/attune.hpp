@@ -10,6 +10,7 @@
 /// pointers. Errors are attune::Error: one line that says what, where and what to do.
 #include <mpi.h>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -160,7 +161,10 @@ class Buffer {
         data_(static_cast<T*>(comm.allocate_bytes(count * static_cast<Bytes>(sizeof(T))))),
         count_(count) {}
   ~Buffer() {
-    if (data_ != nullptr) comm_->release(data_);
+    try {
+      if (data_ != nullptr) comm_->release(data_);
+    } catch (const std::exception&) {  // a rank has failed: its own error tells, and the memory stays where it is
+    }
   }
   Buffer(Buffer&& other) noexcept
       : comm_(other.comm_), data_(std::exchange(other.data_, nullptr)), count_(other.count_) {}
