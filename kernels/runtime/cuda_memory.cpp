@@ -92,14 +92,20 @@ cudaPointerAttributes attributes_of(const void* memory, const Place& place) {
   return attributes;
 }
 
-/// Memory of the stream-ordered and of virtual-memory pools has no IPC handle of the classic kind.
-bool has_ipc_handle(const void* memory) {
+/// What the driver knows of a pointer; `otherwise` where it does not say.
+template <class T>
+T ask_driver(CUpointer_attribute what, const void* memory, T otherwise) {
   using Query = CUresult (*)(void*, CUpointer_attribute, CUdeviceptr);
   static const auto query = reinterpret_cast<Query>(driver_function("cuPointerGetAttribute"));
-  int capable = 1;
-  if (query == nullptr) return true;  // the export itself will tell
-  const auto at = reinterpret_cast<CUdeviceptr>(memory);
-  return query(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at) != CUDA_SUCCESS || capable != 0;
+  T value = otherwise;
+  const bool told = query != nullptr && query(&value, what, reinterpret_cast<CUdeviceptr>(memory)) == CUDA_SUCCESS;
+  return told ? value : otherwise;
+}
+
+/// Memory of the stream-ordered and of virtual-memory pools has no IPC handle of the classic kind. Where the driver
+/// does not know, the export itself will tell.
+bool has_ipc_handle(const void* memory) {
+  return ask_driver(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory, 1) != 0;
 }
 }  // namespace
 
@@ -113,6 +119,8 @@ void require_device_memory(const void* memory, const char* what, const Place& pl
                   (other ? " but of device " + std::to_string(attributes.device) : std::string(", but of the host")),
               "give memory from Communicator::allocate, or from cudaMalloc on this rank's device");
 }
+
+std::uint64_t allocation_id(const void* memory) { return ask_driver(CU_POINTER_ATTRIBUTE_BUFFER_ID, memory, 0ULL); }
 
 Allocation allocation_of(const void* memory, const char* what, const Place& place) {
   require_device_memory(memory, what, place);

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "core/types.h"
@@ -68,6 +69,10 @@ struct Allocation {
 };
 /// Throws Error(usage), in the name of `what`, when the memory is not the device's.
 [[nodiscard]] Allocation allocation_of(const void* memory, const char* what, const Place& place);
+
+/// A number of the allocation around a pointer that no other one gets, however often its addresses are given out; 0:
+/// there is none now, or the driver does not say.
+[[nodiscard]] std::uint64_t allocation_id(const void* memory);
 
 /// Throws Error(usage) unless a kernel on this device can address the memory.
 void require_device_memory(const void* memory, const char* what, const Place& place);

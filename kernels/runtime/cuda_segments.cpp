@@ -32,6 +32,12 @@ std::uint32_t Segments::next_number() {
   return static_cast<std::uint32_t>(number);
 }
 
+/// Is it still the memory that it was? What others have freed may have been given out again, and peers have mapped what
+/// it was.
+bool Segments::alive(const Segment& segment) {
+  return segment.allocation == 0 || allocation_id(segment.base) == segment.allocation;
+}
+
 /// Offers segment `number`, maps the peers' and notes them. Throws on all ranks.
 void Segments::exchange(std::uint32_t number, bool present) {
   Offer mine;
@@ -40,6 +46,10 @@ void Segments::exchange(std::uint32_t number, bool present) {
   try {
     if (present) {
       const Segment& segment = *all_[number];
+      if (!alive(segment))
+        throw Error(Status::usage,
+                    fmt::format("rank {}: a buffer of a captured call was freed before complete_capture", place_.rank),
+                    "keep captured buffers as long as the graph");
       mine = make_offer(segment.base, segment.bytes, number, bootstrap_.one_process(), place_);
     }
   } catch (const Error& error) {
@@ -106,6 +116,7 @@ void Segments::add(std::byte* memory, Bytes bytes, DeviceMemory owned) {
   all_[number] = std::make_unique<Segment>();
   all_[number]->base = memory;
   all_[number]->bytes = bytes;
+  if (owned.get() == nullptr) all_[number]->allocation = allocation_id(memory);
   all_[number]->owned = std::move(owned);
   try {
     exchange(number, true);
@@ -157,8 +168,9 @@ SymmetricAddress Segments::find(const void* memory, Bytes bytes) const {
   const auto* at = static_cast<const std::byte*>(memory);
   for (std::size_t number = 1; number < all_.size(); ++number) {
     const Segment* segment = all_[number].get();
-    if (segment != nullptr && segment->complete && at >= segment->base && at + bytes <= segment->base + segment->bytes)
-      return SymmetricAddress::make(number, static_cast<std::uint64_t>(at - segment->base));
+    if (segment == nullptr || !segment->complete || at < segment->base || at + bytes > segment->base + segment->bytes)
+      continue;
+    if (alive(*segment)) return SymmetricAddress::make(number, static_cast<std::uint64_t>(at - segment->base));
   }
   return {};
 }
@@ -175,6 +187,7 @@ SymmetricAddress Segments::reserve(const void* memory, Bytes bytes) {
     all_[number] = std::make_unique<Segment>();
     all_[number]->base = allocation.base != nullptr ? allocation.base : const_cast<std::byte*>(at);
     all_[number]->bytes = allocation.base != nullptr ? allocation.bytes : bytes;
+    all_[number]->allocation = allocation_id(memory);
     reserved_.push_back(number);
     known = reserved_.end() - 1;
   }

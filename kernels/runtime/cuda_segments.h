@@ -41,7 +41,8 @@ class Segments {
   /// freed. Throws Error(usage) for memory that is not registered.
   void remove(const std::byte* memory, bool together);
 
-  /// Where a span lies; a word of 0: in no registered memory.
+  /// Where a span lies; a word of 0: in no registered memory, or in what has taken the place of registered memory that
+  /// was freed.
   [[nodiscard]] SymmetricAddress find(const void* memory, Bytes bytes) const;
 
   /// Reserves a number for memory whose handle is exchanged later (complete). Local.
@@ -54,6 +55,7 @@ class Segments {
   struct Segment {
     std::byte* base = nullptr;
     Bytes bytes = 0;
+    std::uint64_t allocation = 0;  ///< Memory of others: its allocation_id when it became known here.
     bool complete = false;
     DeviceMemory owned;
     std::unique_ptr<SwitchMemory> in_switch;
@@ -61,6 +63,7 @@ class Segments {
   };
   [[nodiscard]] std::uint32_t next_number();
   void exchange(std::uint32_t number, bool present);
+  [[nodiscard]] static bool alive(const Segment& segment);
   void note_all(const std::vector<Offer>& offers, const Mappings& mappings);
   void note(std::uint32_t number, std::size_t rank, const std::byte* address);
 

@@ -73,6 +73,17 @@ class Failures(EmulatedTest):
         self.assertRegex(process.stderr_text, "no peer access: rank .* (read wrong data|did not arrive)")
         self.assertIn("naive", process.stdout_text)
 
+    def test_a_rank_that_cannot_open_a_peers_memory(self):
+        said = r"cudaIpcOpenMemHandle \(memory of rank 0\) at \w+\.\w+:\d+ on rank 1, device 1: "
+        process = self.benches("-b", 4096, "-e", 4096, ranks=2, ATTUNE_EMULATOR_FAIL="cudaIpcOpenMemHandle:1@1")
+        self.assertRegex(process.stderr_text, "no peer access: " + said)  # the team's: the slow path
+        self.assertIn("naive", process.stdout_text)
+        process = attune("bench", "--device", "cuda", "-b", 4096, "-e", 4096, ranks=2,
+                         ATTUNE_EMULATOR_FAIL="cudaIpcOpenMemHandle:2@1")
+        self.assertEqual(process.returncode, 2, self.says(process))  # a buffer's: all ranks are told
+        self.assertEqual(len(errors(process)), 1, self.says(process))
+        self.assertRegex(errors(process)[0], said)
+
     def test_a_call_that_fails_is_told_in_one_line(self):
         cases = (("cudaMalloc", "5"), ("cudaStreamCreateWithFlags", "5"), ("cudaEventRecord", "5"), ("cudaEventRecord", "0"))
         for call, timeout_s in cases:

@@ -57,7 +57,7 @@ TEST_P(Teams, GiveTheExactResultForEveryVariantAndType) {
     for (const auto& call : pending) ASSERT_EQ(faults_of(team, call), "") << "seed " << seed;
   }
 }
-INSTANTIATE_TEST_SUITE_P(OfRanks, Teams, testing::Values(2, 3, 4, 5, 8), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OfRanks, Teams, testing::Values(2, 3, 4, 5, 6, 7, 8), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace attune::emulated
