@@ -38,11 +38,12 @@ void declare_sizes(CLI::App& app, BenchFlags& flags) {
 
 void declare_repeats(CLI::App& app, BenchFlags& flags) {
   const auto count = [&app](const char* names, int& value, const char* help, int low, int high) {
-    app.add_option(names, value, help)->check(CLI::Range(low, high))->capture_default_str();
+    return app.add_option(names, value, help)->check(CLI::Range(low, high))->capture_default_str();
   };
-  count("-n,--iters", flags.iters, "Timed calls per size", 1, 1 << 30);
+  const auto given = [&flags](const std::string&) { flags.repeats_given = true; };
+  count("-n,--iters", flags.iters, "Timed calls per size", 1, 1 << 30)->each(given);
   count("-m,--agg_iters", flags.aggregated, "Calls that count as one iteration", 1, 1 << 20);
-  count("-w,--warmup_iters", flags.warm_up, "Calls before the timed ones", 0, 1 << 30);
+  count("-w,--warmup_iters", flags.warm_up, "Calls before the timed ones", 0, 1 << 30)->each(given);
   count("-N,--run_cycles", flags.cycles, "Times over the whole ladder; 0 = until stopped", 0, 1 << 30);
   count("-c,--check", flags.check, "Validated calls per size, with data of which every bit is known", 0, 1000);
   count("-a,--average", flags.average, "Whose time: 0 rank 0, 1 average, 2 least, 3 most over ranks", 0, 3);
@@ -148,6 +149,12 @@ void declare_bench_flags(CLI::App& app, BenchFlags& flags) {
   declare_ours(app, flags);
   declare_for_compatibility(app, flags);
   app.footer(bench_footer);
+}
+
+void spare_repeats(BenchFlags& flags) {
+  if (flags.repeats_given) return;
+  flags.iters = 1;
+  flags.warm_up = 0;
 }
 
 BenchRequest understand(const BenchFlags& flags) {

@@ -21,9 +21,13 @@ struct BenchFlags {
   int blocks = 1;
   int block_threads = 0;  ///< 0: the device's default.
   bool strict = false;
+  bool repeats_given = false;  ///< -n or -w.
 };
 
 void declare_bench_flags(CLI::App& app, BenchFlags& flags);
+
+/// On emulated GPUs, which have no times: one call in the place of many, unless -n or -w says how many.
+void spare_repeats(BenchFlags& flags);
 
 /// As understood.
 struct BenchRequest {

@@ -68,7 +68,9 @@ void tell_notes(const MpiSession& session, const BenchRequest& request, Communic
   if (session.size() == 1)
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
   if (comm.device() == DeviceKind::cuda && is_emulated(cuda::hardware()))
-    fmt::print(stderr, "attune: note: emulated: there is no GPU behind this, and there are no times\n");
+    fmt::print(stderr,
+               "attune: note: emulated: there is no GPU behind this, and there are no times: one call in the place of "
+               "many, unless -n or -w is given\n");
   if (const std::string reason = comm.why_not("mesh"); !reason.empty() && comm.device() == DeviceKind::cuda)
     fmt::print(stderr, "attune: note: {}: calls go through the host (naive)\n", reason);
   if (const std::string reason = comm.why_not("vendor"); !reason.empty() && comm.device() == DeviceKind::cuda)
@@ -102,8 +104,11 @@ std::vector<BenchRow> one_cycle(SweepTeam& team, const BenchRequest& request) {
   return rows;
 }
 
-Status bench(MpiSession& session, const BenchRequest& request) {
-  if (request.device == DeviceKind::cuda) require_gpus(session);
+Status bench(MpiSession& session, BenchRequest request) {
+  if (request.device == DeviceKind::cuda) {
+    require_gpus(session);
+    if (is_emulated(cuda::hardware())) spare_repeats(request.flags);
+  }
   const bool speaks = session.rank() == 0;
   const bool writes = speaks && !request.flags.output.empty();
   if (writes) require_writable(request.flags.output);

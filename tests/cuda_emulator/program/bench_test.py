@@ -38,8 +38,11 @@ class Bench(EmulatedTest):
                              "--blocks", 2, "--block-threads", 64, ranks=RANKS)
 
     def test_the_tables_choice(self):
-        process = self.benches("-b", 8, "-e", "64K", "-f", 8192, *ONCE, "-d", "float", ranks=2)
+        # As users start it. Few multiprocessors: fewer blocks fit than the plan asks for.
+        process = self.benches("-b", 8, "-e", "1M", "-f", 4, "-d", "bfloat16", ranks=RANKS, ATTUNE_EMULATOR_SMS="2")
+        self.assertIn("blocks=36 threads=512", process.stdout_text)
         self.assertIn("N/A", process.stdout_text)
+        self.assertIn("iters: 1 ", process.stdout_text, "calls are repeated although no time is shown")
         self.assertRegex(process.stdout_text, r"(?m)^# Avg bus bandwidth    : 0\s*$")
 
     def test_graphs_and_memory_of_any_kind(self):
