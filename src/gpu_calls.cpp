@@ -15,6 +15,10 @@ void GpuCalls::prepare(Executor& executor, const Problem& problem, const Plan& p
   const Key key{problem, plan, operands.in, calls};
   if (graphs_.contains(key)) return;
   if (graphs_.size() >= most_graphs) graphs_.clear();
+  Problem nothing = problem;  // what a first call makes (a communicator of the vendor's) cannot be made in a capture
+  nothing.launch_mode = LaunchMode::eager;
+  nothing.count = nothing.rows = 0;
+  executor.run(comm_, nothing, plan, operands);
   auto graph = std::make_unique<cuda::CapturedCalls>(timer_.stream(), [&] {
     for (int k = 0; k < calls; ++k) executor.enqueue(comm_, problem, plan, operands, timer_.stream());
   });

@@ -38,8 +38,10 @@ CallOutcome outcome_of(F&& step) {
   try {
     step();
   } catch (const Error& error) {
-    const bool late = error.status() == Status::timeout;
-    set_reason(outcome, late ? tuner::CellStatus::timed_out : tuner::CellStatus::failed, error.what());
+    const auto status = error.status() == Status::timeout       ? tuner::CellStatus::timed_out
+                        : error.status() == Status::unsupported ? tuner::CellStatus::unsupported
+                                                                : tuner::CellStatus::failed;
+    set_reason(outcome, status, error.what());
   } catch (const std::exception& error) {
     set_reason(outcome, tuner::CellStatus::failed, error.what());
   }
@@ -68,7 +70,11 @@ CallOutcome worst_of(const std::vector<CallOutcome>& outcomes) {
   };
   for (const auto& outcome : outcomes)
     if (order(outcome) > (worst == nullptr ? 0 : order(*worst))) worst = &outcome;
-  return worst == nullptr ? CallOutcome{} : *worst;
+  if (worst == nullptr) return {};
+  CallOutcome agreed = *worst;
+  const auto refused = [](const CallOutcome& outcome) { return outcome.status == tuner::CellStatus::unsupported; };
+  if (refused(agreed) && !std::ranges::all_of(outcomes, refused)) agreed.status = tuner::CellStatus::failed;
+  return agreed;
 }
 
 struct Measurer::Lap {

@@ -42,9 +42,17 @@ CellCheck SweepWorker::validate(const Order& order) {
     validator_ = std::make_unique<Validator>(team_, executor_, order.problem, seed_);
     validating_ = order.problem;
   }
-  CellCheck check = validator_->check(plan_of(order));
+  const Plan plan = plan_of(order);
+  if (!vendor_fault_.empty()) {
+    if (plan.variant == "vendor") return {tuner::CellStatus::failed, vendor_fault_};
+    validator_->forget_vendor();
+  }
+  const CellCheck check = validator_->check(plan);
   recover(check.status, check.reason);
-  return check;
+  if (!validator_->vendor_has_failed() && (plan.variant != "vendor" || check.status != tuner::CellStatus::failed))
+    return check;
+  vendor_fault_ = check.reason;  // it is not called again
+  return validate(order);
 }
 
 BlockOfSamples SweepWorker::block(const Order& order) {

@@ -52,6 +52,7 @@ class SweepWorker {
   SweepTeam& team_;
   Executor& executor_;
   Measurer measurer_;
+  std::string vendor_fault_{};  ///< Why the vendor is not called any more.
   std::uint64_t seed_;
   std::optional<Problem> validating_;
   std::unique_ptr<Validator> validator_;

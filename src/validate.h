@@ -18,6 +18,10 @@ class Validator {
   Validator(SweepTeam& team, Executor& executor, const Problem& problem, std::uint64_t seed);
 
   [[nodiscard]] CellCheck check(const Plan& plan);
+  /// Results are compared with fp64 alone from now on.
+  void forget_vendor() { vendor_fails_ = true; }
+  /// Has the last check ended with the call of the vendor, that the result was to be compared with?
+  [[nodiscard]] bool vendor_has_failed() const { return ended_with_vendor_; }
 
  private:
   /// What one rank found after a call.
@@ -45,8 +49,10 @@ class Validator {
   HostImage in_;  ///< What the host sees of them; `in place` the output is the input.
   HostImage out_;
   HostImage normalised_;
-  int images_of_ = 0;                  ///< Which communicator, counted as SweepTeam::replaced.
-  Index outputs_ = 0;                  ///< Elements that this rank gets out.
+  int images_of_ = 0;  ///< Which communicator, counted as SweepTeam::replaced.
+  Index outputs_ = 0;  ///< Elements that this rank gets out.
+  bool vendor_fails_ = false;
+  bool ended_with_vendor_ = false;
   std::vector<std::byte> vendor_out_;  ///< Of random data, call 0; empty if there is no vendor.
   int calls_ = 0;                      ///< Which data; begins anew with random data.
   int turn_ = 0;                       ///< Calls so far: whose turn it is to be late.

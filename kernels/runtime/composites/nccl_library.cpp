@@ -66,7 +66,7 @@ std::string fault_of(ncclResult_t code, const char* call, const Place& place, co
 
 void check_nccl(ncclResult_t code, const char* call, const Place& place, const std::source_location& where) {
   if (std::string fault = fault_of(code, call, place, where); !fault.empty())
-    throw Error(Status::vendor, fault, "NCCL_DEBUG=INFO tells more");
+    throw Error(refuses(code) ? Status::unsupported : Status::vendor, fault, "NCCL_DEBUG=INFO tells more");
 }
 
 }  // namespace attune::cuda

@@ -34,7 +34,11 @@ struct NcclLibrary {
 /// "ncclAllReduce at …: unhandled cuda error (last: …)", or empty for success.
 [[nodiscard]] std::string fault_of(ncclResult_t code, const char* call, const Place& place,
                                    const std::source_location& where = std::source_location::current());
-/// Throws Error(vendor) with that text.
+/// Does NCCL say that it cannot do this, as it says to all ranks? It has done nothing then, and goes on.
+[[nodiscard]] constexpr bool refuses(ncclResult_t code) {
+  return code == ncclInvalidArgument || code == ncclInvalidUsage;
+}
+/// Throws Error(vendor) with that text; Error(unsupported) for what NCCL refuses.
 void check_nccl(ncclResult_t code, const char* call, const Place& place,
                 const std::source_location& where = std::source_location::current());
 

@@ -92,7 +92,8 @@ NcclVendor::NcclVendor(CudaTeam& team) : team_(team) {
     why_not_ = nccl().missing;
   why_not_ = first_fault(team.bootstrap(), why_not_);
   if (why_not_.empty()) {
-    const ncclComm_t made = make({}, why_not_);
+    bool refused = false;
+    const ncclComm_t made = make({}, why_not_, refused);
     if (why_not_.empty()) made_.emplace("vendor", made);
   }
 }
@@ -101,8 +102,8 @@ NcclVendor::~NcclVendor() {
   for (auto& [name, comm] : made_) (void)nccl().comm_abort(comm);  // destroy would wait for peers that may be gone
 }
 
-/// Collective. All ranks get a communicator, or all the same fault.
-ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault) {
+/// Collective. All ranks get a communicator, or all the same fault; `refused`: because NCCL cannot do what was chosen.
+ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault, bool& refused) {
   Bootstrap& bootstrap = team_.bootstrap();
   const Place& place = team_.place();
   ncclUniqueId id{};
@@ -118,21 +119,32 @@ ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault) {
     const DeviceGuard guard(place);
     const Forced algorithm("NCCL_ALGO", choice.algorithm);
     const Forced protocol("NCCL_PROTO", choice.protocol);
-    mine = fault_of(nccl().comm_init(&comm, bootstrap.size(), id, bootstrap.rank(), &config), "ncclCommInitRankConfig",
-                    place);
+    const auto code = nccl().comm_init(&comm, bootstrap.size(), id, bootstrap.rank(), &config);
+    mine = fault_of(code, "ncclCommInitRankConfig", place);
+    refused = refuses(code);
   }
+  const auto all = bootstrap.gather(refused ? 1 : 0);
+  refused = std::ranges::find(all, 0) == all.end();
   fault = first_fault(bootstrap, mine);
   if (fault.empty()) return comm;
   if (comm != nullptr) (void)nccl().comm_abort(comm);
   return nullptr;
 }
 
-ncclComm_t NcclVendor::communicator(const std::string& variant) {
+ncclComm_t NcclVendor::communicator(const std::string& variant, void* stream) {
   if (!why_not_.empty()) throw Error(Status::unsupported, "no vendor: " + why_not_, "use another variant");
   if (const auto found = made_.find(variant); found != made_.end()) return found->second;
+  const auto refuse = [&](Status status, const std::string& why) {
+    throw Error(status, variant + ": " + why, "use the variant vendor");
+  };
+  if (const auto found = refused_.find(variant); found != refused_.end()) refuse(Status::unsupported, found->second);
+  if (capture_of(team_.stream_of(stream), team_.place()) != 0)
+    throw Error(Status::usage, variant + ": its first call cannot be captured", "call it once before the capture");
   std::string fault;
-  const ncclComm_t comm = make(parse_nccl_choice(variant), fault);
-  if (!fault.empty()) throw Error(Status::vendor, variant + ": " + fault, "use the variant vendor");
+  bool refused = false;
+  const ncclComm_t comm = make(parse_nccl_choice(variant), fault, refused);
+  if (refused) refused_.emplace(variant, fault);
+  if (!fault.empty()) refuse(refused ? Status::unsupported : Status::vendor, fault);
   made_.emplace(variant, comm);
   return comm;
 }
@@ -140,7 +152,7 @@ ncclComm_t NcclVendor::communicator(const std::string& variant) {
 std::unique_ptr<Vendor> make_vendor(CudaTeam& team) { return std::make_unique<NcclVendor>(team); }
 
 void NcclVendor::allreduce(const AllreduceCall& call, const std::string& variant) {
-  const ncclComm_t comm = communicator(variant);
+  const ncclComm_t comm = communicator(variant, call.stream);
   if (call.count == 0) return;
   const DeviceGuard guard(team_.place());
   const cudaStream_t stream = team_.stream_of(call.stream);
@@ -156,7 +168,7 @@ void NcclVendor::allreduce(const AllreduceCall& call, const std::string& variant
 }
 
 void NcclVendor::fused(const NormCall& call) {
-  const ncclComm_t comm = communicator("vendor");
+  const ncclComm_t comm = communicator("vendor", call.stream);
   if (call.rows == 0 || call.cols == 0) return;
   const Place& place = team_.place();
   const DeviceGuard guard(place);

@@ -32,18 +32,20 @@ class NcclVendor final : public Vendor {
   void check_name(std::string_view variant) const override { (void)parse_nccl_choice(variant); }
 
   /// ncclAllReduce on the call's stream; an epilogue is a kernel behind it. `variant`: see NcclChoice; a communicator
-  /// of its own is made at the first use (collective). Throws Error(vendor).
+  /// of its own is made at the first use (collective; not within a capture; a call of 0 elements will do). Throws
+  /// Error(vendor), and Error(unsupported) for what NCCL refuses.
   void allreduce(const AllreduceCall& call, const std::string& variant) override;
   /// The baseline of the fused kernels: NCCL's reduction (uneven shards as grouped reductions), then the norm alone.
   void fused(const NormCall& call) override;
 
  private:
-  [[nodiscard]] ncclComm_t make(const NcclChoice& choice, std::string& fault);
-  [[nodiscard]] ncclComm_t communicator(const std::string& variant);
+  [[nodiscard]] ncclComm_t make(const NcclChoice& choice, std::string& fault, bool& refused);
+  [[nodiscard]] ncclComm_t communicator(const std::string& variant, void* stream);
 
   CudaTeam& team_;
   std::string why_not_;
-  std::map<std::string, ncclComm_t> made_;  ///< By variant.
+  std::map<std::string, ncclComm_t> made_;      ///< By variant.
+  std::map<std::string, std::string> refused_;  ///< By variant: why NCCL has no such communicator here.
 };
 
 }  // namespace attune::cuda

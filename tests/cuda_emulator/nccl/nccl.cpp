@@ -1,0 +1,186 @@
+/// A stand-in for the part of NCCL that attune uses: collectives through shared memory of the host, in stream order, so
+/// that they can be captured. There is no NVLS. `ATTUNE_EMULATED_NCCL_FAIL=call[@rank]` makes a call fail.
+#include <nccl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/floats.h"
+#include "meeting.h"
+
+using attune::DType;
+using attune::fake_nccl::Meeting;
+
+namespace {
+
+DType dtype_of(ncclDataType_t type) {
+  constexpr DType types[]{DType::i8,  DType::u8,  DType::i32, DType::u32,  DType::i64,    DType::u64,
+                          DType::f16, DType::f32, DType::f64, DType::bf16, DType::f8e4m3, DType::f8e5m2};
+  return types[type];
+}
+
+/// One step of a collective, of at most a slot's length.
+struct Step {
+  ncclComm_t comm;
+  DType dtype;
+  ncclRedOp_t op;
+  std::size_t count;
+  bool receives;
+};
+
+template <class A>
+A combine(ncclRedOp_t op, A a, A b) {
+  if (op == ncclMin) return b < a || b != b ? b : a;
+  if (op == ncclMax) return a < b || b != b ? b : a;
+  if constexpr (std::is_integral_v<A>) {
+    using U = std::make_unsigned_t<A>;
+    if (op == ncclProd) return static_cast<A>(static_cast<U>(a) * std::uint64_t{static_cast<U>(b)});
+    return static_cast<A>(static_cast<U>(a) + static_cast<U>(b));
+  } else {
+    return op == ncclProd ? a * b : a + b;
+  }
+}
+
+template <class T>
+void reduce(const Step& step);
+void run_step(void* data);
+
+}  // namespace
+
+struct ncclComm {
+  ncclComm(const std::string& name, int rank, int ranks) : rank(rank), ranks(ranks), meeting(name, rank, ranks) {}
+  int rank, ranks;
+  Meeting meeting;
+  std::byte* result = nullptr;  ///< Pinned.
+  std::atomic<ncclResult_t> error{ncclSuccess};
+  std::vector<std::unique_ptr<Step>> steps;  ///< Graphs run them again.
+};
+
+namespace {
+
+template <class T>
+void reduce(const Step& step) {
+  const ncclComm& comm = *step.comm;
+  auto* out = reinterpret_cast<T*>(comm.result);
+  for (std::size_t i = 0; i < step.count; ++i) {
+    auto sum = attune::widen_one(reinterpret_cast<const T*>(comm.meeting.slot(0))[i]);
+    for (int r = 1; r < comm.ranks; ++r)
+      sum = combine(step.op, sum, attune::widen_one(reinterpret_cast<const T*>(comm.meeting.slot(r))[i]));
+    if (step.op == ncclAvg) sum /= static_cast<decltype(sum)>(comm.ranks);
+    out[i] = attune::narrow_one<T>(sum);
+  }
+}
+
+void run_step(void* data) {
+  const Step& step = *static_cast<Step*>(data);
+  ncclComm& comm = *step.comm;
+  if (!comm.meeting.barrier()) comm.error = ncclRemoteError;
+  if (step.receives) attune::with_dtype(step.dtype, [&]<class T>() { reduce<T>(step); });
+  if (!comm.meeting.barrier()) comm.error = ncclRemoteError;
+}
+
+/// Is this call to fail?
+bool planted(const char* call, int rank) {
+  const char* text = std::getenv("ATTUNE_EMULATED_NCCL_FAIL");
+  if (text == nullptr) return false;
+  const std::string_view wanted(text), name = wanted.substr(0, wanted.find('@'));
+  if (name != call) return false;
+  return name.size() == wanted.size() || std::atoi(text + name.size() + 1) == rank;
+}
+
+/// `root` < 0: everybody receives.
+ncclResult_t collective(const void* in, void* out, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  if (comm->error != ncclSuccess) return comm->error;
+  const DType dtype = dtype_of(type);
+  const auto width = static_cast<std::size_t>(attune::size_of(dtype)), most = Meeting::room / width;
+  const bool receives = root < 0 || root == comm->rank;
+  for (std::size_t at = 0; at < count; at += most) {
+    const std::size_t part = std::min(most, count - at), bytes = part * width;
+    comm->steps.push_back(std::make_unique<Step>(Step{comm, dtype, op, part, receives}));
+    const auto* from = static_cast<const std::byte*>(in) + at * width;
+    bool good =
+        cudaMemcpyAsync(comm->meeting.slot(comm->rank), from, bytes, cudaMemcpyDefault, stream) == cudaSuccess &&
+        cudaLaunchHostFunc(stream, &run_step, comm->steps.back().get()) == cudaSuccess;
+    if (good && receives)
+      good = cudaMemcpyAsync(static_cast<std::byte*>(out) + at * width, comm->result, bytes, cudaMemcpyDefault,
+                             stream) == cudaSuccess;
+    if (!good) return ncclUnhandledCudaError;
+  }
+  return ncclSuccess;
+}
+
+bool forced(const char* variable, std::string_view value) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && value == text;
+}
+
+}  // namespace
+
+extern "C" {
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  static int serial = 0;
+  std::snprintf(id->internal, sizeof id->internal, "/attune-emulated-nccl-%d-%d", getpid(), serial++);
+  return planted("ncclGetUniqueId", 0) ? ncclSystemError : ncclSuccess;
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* /*config*/) {
+  if (forced("NCCL_ALGO", "nvls")) return ncclInvalidUsage;
+  if (planted("ncclCommInitRankConfig", rank)) return ncclSystemError;
+  if (std::getenv("ATTUNE_EMULATED_NCCL_FAIL") != nullptr && planted("ncclCommInitRankConfig", rank ^ 1))
+    return ncclRemoteError;  // a real one finds out, too
+  auto made = std::make_unique<ncclComm>(id.internal, rank, ranks);
+  void* result = nullptr;
+  if (!made->meeting.good() || cudaHostAlloc(&result, Meeting::room, cudaHostAllocDefault) != cudaSuccess ||
+      cudaHostRegister(made->meeting.slot(0), static_cast<std::size_t>(ranks) * Meeting::room, 0) != cudaSuccess)
+    return ncclSystemError;
+  made->result = static_cast<std::byte*>(result);
+  *comm = made.release();  // never freed: streams may still run its steps
+  return ncclSuccess;
+}
+ncclResult_t ncclCommDestroy(ncclComm_t /*comm*/) { return ncclSuccess; }
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  comm->meeting.leave();
+  return ncclSuccess;
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  *error = comm->error;
+  return ncclSuccess;
+}
+const char* ncclGetErrorString(ncclResult_t error) {
+  return error == ncclSuccess ? "no error" : error == ncclInvalidUsage ? "invalid usage" : "an emulated error";
+}
+const char* ncclGetLastError(ncclComm_t /*comm*/) { return ""; }
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (planted("ncclAllReduce", comm->rank)) return ncclInternalError;
+  return collective(in, out, count, type, op, -1, comm, stream);
+}
+ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  if (planted("ncclReduce", comm->rank)) return ncclInternalError;
+  return collective(in, out, count, type, op, root, comm, stream);
+}
+ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream) {
+  if (planted("ncclReduceScatter", comm->rank)) return ncclInternalError;
+  const auto bytes = count * static_cast<std::size_t>(attune::size_of(dtype_of(type)));
+  for (int owner = 0; owner < comm->ranks; ++owner) {
+    const auto* from = static_cast<const std::byte*>(in) + static_cast<std::size_t>(owner) * bytes;
+    if (const auto error = collective(from, out, count, type, op, owner, comm, stream); error != ncclSuccess)
+      return error;
+  }
+  return ncclSuccess;
+}
+}
