@@ -30,4 +30,8 @@ target_include_directories(attune_cuda_kernels PRIVATE ${CUDAToolkit_INCLUDE_DIR
 # -fmad=false: products are rounded before they are added, as on host, so that both give the same bits.
 set(attune_cuda_options --expt-relaxed-constexpr -fmad=false -Werror=all-warnings -diag-suppress=1675,186)
 set_property(GLOBAL PROPERTY attune_cuda_options ${attune_cuda_options})
+# Packed, the code of several architectures takes a third of the room; of one, it is not worth the time.
+if(CMAKE_CUDA_ARCHITECTURES MATCHES ";|^all")
+  list(APPEND attune_cuda_options -Xfatbin=-compress-all)
+endif()
 target_compile_options(attune_cuda_kernels PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${attune_cuda_options}>")
