@@ -14,11 +14,11 @@ std::string first_known(std::initializer_list<std::string_view> names, std::span
   return "vendor";
 }
 
-/// Where the next way begins to win, measured on two cores of a Zen 3 that share a cache.
-/// Registered: pushing in one shot while the message is two lines; pulling in one shot below 4 KiB; above, results
-/// written straight into every output move the least. In place, pulling is wrong: a rank would overwrite input that
-/// peers still read. Staged: one shot through the mailboxes below 16 KiB (4 KiB where it is sent to more than one
-/// peer), then shards through slots. One block: more of them need cores that the application may be using.
+/// Where the next way begins to win, measured on two cores of a Zen 3, with a cache in common and without, for two
+/// ranks; for more of them on the same cores. Registered: pushing in one shot while the message is a few lines; pulling
+/// in one shot for the next sizes; above, results written straight into every output move the least. In place, pulling
+/// is wrong: a rank would overwrite input that peers still read. Staged: one shot through the mailboxes, then shards
+/// through slots. One block: more of them need cores that the application may be using.
 std::vector<Rule> host_allreduce(Placement placement, Memory memory, int ranks,
                                  std::span<const std::string_view> known) {
   std::vector<Rule> rules;
@@ -26,19 +26,21 @@ std::vector<Rule> host_allreduce(Placement placement, Memory memory, int ranks,
     Plan plan{.variant = first_known(names, known)};
     if (rules.empty() || rules.back().plan != plan) rules.push_back({.min_bytes = bytes, .plan = plan});
   };
+  const bool two = ranks == 2;
+  const Bytes pushed = two ? 512 : 129;
   if (memory == Memory::staged) {
     from(0, {"push", "staged_two_shot", "two_shot_write", "two_shot"});
-    from((ranks == 2 ? 16 : 4) * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
+    from((two ? 16 : 4) * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
     return rules;
   }
   if (placement == Placement::in_place) {
     from(0, {"push", "two_shot_write", "two_shot"});
-    from(129, {"two_shot_write", "two_shot"});
+    from(pushed, {"two_shot_write", "two_shot"});
     return rules;
   }
   from(0, {"push", "mesh", "two_shot_write", "two_shot"});
-  from(129, {"mesh", "two_shot_write", "two_shot"});
-  from(4 * KiB, {"two_shot_write", "two_shot"});
+  from(pushed, {"mesh", "two_shot_write", "two_shot"});
+  from((two ? 2 : 4) * KiB, {"two_shot_write", "two_shot"});
   return rules;
 }
 

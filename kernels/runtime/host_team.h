@@ -100,6 +100,7 @@ class HostTeam {
   [[nodiscard]] SymmetricAddress address_of(const void* memory, Bytes bytes) const;
   [[nodiscard]] StoreTrial& trial_of(std::size_t variant, Bytes bytes, bool in_place);
   [[nodiscard]] bool beyond_cache(Bytes bytes) const;
+  [[nodiscard]] bool worth_a_trial(Bytes bytes) const;
   [[nodiscard]] std::byte* region(int rank, Region which) const;
   [[nodiscard]] std::atomic<std::uint32_t>& state_of(int rank) const;  ///< Control::failed.
   [[nodiscard]] Index chunk_elements(const Traits& traits, const Plan& plan, DType dtype) const;

@@ -16,9 +16,10 @@ namespace attune::host {
 class StoreTrial {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  static constexpr std::uint32_t period = 1024;  ///< Calls from one trial to the next.
-  static constexpr std::uint32_t warm_up = 2;    ///< Calls before a trial: the first ones touch memory.
-  static constexpr std::uint32_t turns = 4;      ///< Calls of each way; the first one finds the other way's lines.
+  static constexpr std::uint32_t period = 512;  ///< Calls from one trial to the next.
+  static constexpr std::uint32_t warm_up = 2;   ///< Calls before a trial: the first ones touch memory.
+  /// Calls of each way. The first one finds the other way's lines; what else the program does may spoil most others.
+  static constexpr std::uint32_t turns = 6;
 
   explicit StoreTrial(bool past_cache = true) : past_cache_(past_cache) {}
 

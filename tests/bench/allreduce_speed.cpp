@@ -1,6 +1,7 @@
 /// Measures allreduce plans against MPI_Allreduce and against copying, call by call in turn:
 ///   mpirun -n 2 allreduce_speed [--sizes 8,8K,1M] [--cache hot|rewritten] [--memory registered|staged] [--in-place]
 ///                               [--dtype f32|bf16] [--seconds 0.3] [--plans auto,two_shot_write:256K] [--csv FILE]
+///                               [--stores tried|past|through]
 /// One line per size: of each candidate the median of (last end - common start) in µs, and the median of the vendor's
 /// time over its own in the same turn. Plans: `auto` is the table's choice; `bf16` the same bytes as bf16, `bf16_half`
 /// the same count; `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache;
@@ -161,6 +162,7 @@ struct Settings {
   std::string csv;
   bool rewritten = false, staged = false, in_place = false, bf16 = false;
   double seconds = 0.3;
+  attune::Stores stores = attune::Stores::tried;
 };
 
 Settings read(int argc, char** argv) {
@@ -179,6 +181,10 @@ Settings read(int argc, char** argv) {
     if (key == "--memory") s.staged = value == "staged";
     if (key == "--dtype") s.bf16 = value == "bf16";
     if (key == "--seconds") s.seconds = std::stod(value);
+    if (key == "--stores")
+      s.stores = value == "past"      ? attune::Stores::past_cache
+                 : value == "through" ? attune::Stores::through_cache
+                                      : attune::Stores::tried;
     if (key == "--plans") s.plans = split(value);
     if (key == "--csv") s.csv = value;
     if (key != "--sizes") continue;
@@ -227,7 +233,7 @@ Middle ratios_of(const Turns& turns, std::size_t c) {
 
 class Measurement {
  public:
-  Measurement(const Settings& s) : s_(s), comm_(MPI_COMM_WORLD), clock_(MPI_COMM_WORLD) {
+  Measurement(const Settings& s) : s_(s), comm_(MPI_COMM_WORLD, {.stores = s.stores}), clock_(MPI_COMM_WORLD) {
     const Bytes most = *std::ranges::max_element(s.sizes);
     if (s.staged) {
       in_ = static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<std::size_t>(most + 4096)));
