@@ -9,23 +9,23 @@ namespace {
 
 constexpr double unknown_ratio = 1.2;
 constexpr double gaining_ratio = 1.1;  ///< At best, of a plan that gains on the winner: behind what has won already.
-constexpr std::size_t most_sizes = 4;
 constexpr std::size_t most_related = 3;
 
 /// Times over the best one's at one problem.
 using Ratios = std::map<Plan, double>;
 
-Ratios ratios_at(const Session& session, const Problem& problem) {
-  Ratios ratios = session.medians_of(problem);
-  double best = 0;
-  for (const auto& [plan, time] : ratios) best = best == 0 ? time : std::min(best, time);
-  for (auto& [plan, time] : ratios) time /= std::max(best, 1e-12);
-  return ratios;
-}
+struct Size {
+  double bytes = 1;
+  double best_us = 0;
+  Ratios ratios{};
+};
 
-std::optional<double> ratio_of(const Ratios& ratios, const Plan& plan) {
-  const auto own = ratios.find(plan);
-  return own == ratios.end() ? std::nullopt : std::optional(own->second);
+Size size_at(const Session& session, const Problem& problem) {
+  Size size{static_cast<double>(std::max<Bytes>(problem.bytes(), 1)), 0, session.medians_of(problem)};
+  for (const auto& [plan, time] : size.ratios) size.best_us = size.best_us == 0 ? time : std::min(size.best_us, time);
+  size.best_us = std::max(size.best_us, 1e-12);
+  for (auto& [plan, time] : size.ratios) time /= size.best_us;
+  return size;
 }
 
 /// Of the best plan of the same variant.
@@ -37,58 +37,80 @@ std::optional<double> variant_ratio(const Ratios& ratios, const Plan& plan) {
 }
 
 struct Sources {
-  std::vector<Ratios> below;  ///< Smaller sizes of the table, the nearest first.
-  std::vector<Ratios> above;  ///< Larger ones, the nearest first.
-  std::vector<Ratios> related;
+  std::vector<Size> below;  ///< Smaller sizes of the table, the nearest first.
+  std::vector<Size> above;  ///< Larger ones, the nearest first.
+  std::vector<Size> related;
 };
 
 void add_own(const Session& session, const Problem& problem, const std::vector<Problem>& measured, Sources& sources) {
-  std::vector<Problem> own;
-  std::ranges::copy_if(measured, std::back_inserter(own), [&](const Problem& other) {
-    return same_kind(other, problem) && other.bytes() != problem.bytes();
-  });
-  std::ranges::sort(own, {}, [](const Problem& other) { return other.bytes(); });
-  const auto above = std::ranges::upper_bound(own, problem.bytes(), {}, [](const Problem& p) { return p.bytes(); });
-  for (auto at = above; at != own.end() && sources.above.size() < most_sizes; ++at)
-    sources.above.push_back(ratios_at(session, *at));
-  for (auto at = above; at != own.begin() && sources.below.size() < most_sizes;)
-    sources.below.push_back(ratios_at(session, *--at));
+  for (const Problem& other : measured) {
+    if (!same_kind(other, problem) || other.bytes() == problem.bytes()) continue;
+    (other.bytes() < problem.bytes() ? sources.below : sources.above).push_back(size_at(session, other));
+  }
+  std::ranges::sort(sources.below, std::greater{}, &Size::bytes);
+  std::ranges::sort(sources.above, {}, &Size::bytes);
 }
 
 void add_related(const Session& session, const Problem& problem, const std::vector<Problem>& measured,
                  Sources& sources) {
-  std::vector<Ratios> found;
+  std::vector<Size>& found = sources.related;
   for (const Problem& other : measured) {
     const double apart = std::abs(std::log2(static_cast<double>(std::max<Bytes>(other.bytes(), 1)) /
                                             static_cast<double>(std::max<Bytes>(problem.bytes(), 1))));
-    if (apart <= 1 && !same_kind(other, problem) && related(other, problem)) found.push_back(ratios_at(session, other));
+    if (apart <= 1 && !same_kind(other, problem) && related(other, problem)) found.push_back(size_at(session, other));
   }
-  std::ranges::stable_sort(found, std::greater{}, &Ratios::size);  // those that tried the most plans
-  if (found.size() > most_related) found.resize(most_related);
-  sources.related = std::move(found);
+  std::ranges::stable_sort(found, std::greater{}, [](const Size& size) { return size.ratios.size(); });
+  if (found.size() > most_related) found.resize(most_related);  // those that tried the most plans
 }
 
-/// What the nearest sizes say that know the plan: the ratio there, and where it would be if it went on as before.
-std::vector<double> along(const std::vector<Ratios>& sizes, const Plan& plan) {
-  std::vector<double> known;
-  for (const Ratios& ratios : sizes)
-    if (const auto ratio = ratio_of(ratios, plan); ratio && known.size() < 2) known.push_back(*ratio);
-  if (known.size() == 2) known[1] = std::max(known[0] * known[0] / known[1], gaining_ratio);
-  return known;
+/// Those that know the plan.
+std::vector<const Size*> knowing(const std::vector<Size>& sizes, const Plan& plan) {
+  std::vector<const Size*> found;
+  for (const Size& size : sizes)
+    if (size.ratios.contains(plan)) found.push_back(&size);
+  return found;
 }
 
-double expected(const Plan& plan, const Sources& sources) {
-  std::vector<double> says = along(sources.below, plan);
-  if (!sources.above.empty()) {  // between two sizes nothing has to go on
-    if (says.size() > 1) says.pop_back();
-    if (const auto near = along(sources.above, plan); !near.empty()) says.push_back(near.front());
-  }
-  for (const Ratios& ratios : sources.related)
-    if (const auto ratio = ratio_of(ratios, plan)) says.push_back(*ratio);
+struct Point {
+  double bytes;
+  double us;
+};
+
+/// Time at a larger size, growing as between the two nearest: in proportion to the size at most, never less. Known at
+/// one size alone: no growth.
+double grown_us(const Point& near, const std::optional<Point>& before, double bytes) {
+  if (!before || before->bytes >= near.bytes) return near.us;
+  const double power = std::log(near.us / before->us) / std::log(near.bytes / before->bytes);
+  return near.us * std::pow(bytes / near.bytes, std::clamp(power, 0.0, 1.0));
+}
+
+/// Of a plan at a larger size: its own time and the best one's both go on as before. A plan that was last tried far
+/// below (what costs a fixed time is hopeless at small sizes) gets its chance where the best takes as long by now.
+double gained_ratio(const std::vector<Size>& below, const std::vector<const Size*>& known, const Plan& plan,
+                    double bytes) {
+  const auto own = [&](const Size& size) { return Point{size.bytes, size.best_us * size.ratios.at(plan)}; };
+  const auto best = [](const Size& size) { return Point{size.bytes, size.best_us}; };
+  const double own_us =
+      grown_us(own(*known[0]), known.size() > 1 ? std::optional(own(*known[1])) : std::nullopt, bytes);
+  const double best_us =
+      grown_us(best(below[0]), below.size() > 1 ? std::optional(best(below[1])) : std::nullopt, bytes);
+  return std::max(own_us / best_us, gaining_ratio);
+}
+
+double expected(const Plan& plan, const Sources& sources, double bytes) {
+  const auto below = knowing(sources.below, plan), above = knowing(sources.above, plan),
+             related = knowing(sources.related, plan);
+  std::vector<double> says;
+  for (const auto* near : {&below, &above})
+    if (!near->empty()) says.push_back(near->front()->ratios.at(plan));
+  for (const Size* size : related) says.push_back(size->ratios.at(plan));
+  const bool tried_near = !below.empty() && below.front() == &sources.below.front();
+  if (!below.empty() && above.empty() && (tried_near || related.empty()))
+    says.push_back(gained_ratio(sources.below, below, plan, bytes));
   if (!says.empty()) return std::ranges::min(says);
   for (const auto* near : {&sources.below, &sources.above, &sources.related})
-    for (const Ratios& ratios : *near)
-      if (const auto ratio = variant_ratio(ratios, plan)) return unknown_ratio * *ratio;
+    for (const Size& size : *near)
+      if (const auto ratio = variant_ratio(size.ratios, plan)) return unknown_ratio * *ratio;
   return unknown_ratio;
 }
 
@@ -106,7 +128,8 @@ std::vector<Prospect> prospects(const Session& session, const Problem& problem, 
   add_own(session, problem, measured, sources);
   add_related(session, problem, measured, sources);
   std::vector<Prospect> found;
-  for (const Plan& plan : plans) found.push_back({plan, expected(plan, sources)});
+  for (const Plan& plan : plans)
+    found.push_back({plan, expected(plan, sources, static_cast<double>(std::max<Bytes>(problem.bytes(), 1)))});
   std::ranges::stable_sort(
       found, {}, [](const Prospect& prospect) { return std::pair(prospect.plan.variant != "vendor", prospect.ratio); });
   return found;

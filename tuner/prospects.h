@@ -18,9 +18,10 @@ struct Prospect {
 /// The first table of its relatives tries all plans for them: its part of a budget over another's.
 constexpr double first_table_weight = 2.5;
 
-/// The vendor first, then the most promising. Sources are the nearest sizes of the same table (beyond the largest one a
-/// plan that gains goes on gaining) and this size, or one within a factor of two, in related tables. What no source
-/// knows is expected to be near the best.
+/// The vendor first, then the most promising. Sources are the nearest sizes of the same table that know a plan (beyond
+/// them its time and the best one's go on growing as before: a plan that gains goes on gaining, and one that was
+/// hopeless far below comes back) and this size, or one within a factor of two, in related tables. What no source knows
+/// is expected to be near the best.
 [[nodiscard]] std::vector<Prospect> prospects(const Session& session, const Problem& problem,
                                               const std::vector<Plan>& plans);
 

@@ -18,7 +18,7 @@ constexpr double crossovers_share = 0.70;  ///< and crossovers; the rest measure
 constexpr int most_bisections = 8;
 constexpr std::size_t all_plans = 1000;
 constexpr double hopeless_ratio = 2;  ///< Plans that are expected to be slower than this are left out where a first…
-constexpr double dear_share = 0.01;   ///< …rung with all plans takes more than this share of the budget.
+constexpr double dear_part = 0.5;     ///< …rung with all plans takes more than this part of the size's time.
 constexpr double likely_loss = 0.05;  ///< Expected at a size between two with different winners, before it raced,
 constexpr double unlikely_loss = 0.005;  ///< and between two with the same winner.
 
@@ -161,7 +161,7 @@ class Search {
   /// The first rung of a size: in this time all plans that may win there, in three rounds, or in two if that is all
   /// that fits, else as many as fit, the most promising, two at least. False: none do.
   bool race_with_most(const Place& place, double left_s, std::size_t most = all_plans) {
-    std::vector<Plan> plans = promising(place, most);
+    std::vector<Plan> plans = promising(place, left_s, most);
     RaceOptions short_rung = options_.race;
     short_rung.first_rounds = std::min(short_rung.first_rounds, 2);
     if (session_.knows_nothing() && !plans.empty()) (void)fits(Race(place.problem, plans, options_.race), left_s);
@@ -184,13 +184,12 @@ class Search {
     return true;
   }
 
-  std::vector<Plan> promising(const Place& place, std::size_t most) const {
+  std::vector<Plan> promising(const Place& place, double left_s, std::size_t most) const {
     const std::vector<Prospect> ranked = prospects(session_, place.problem, place.task->plans(place.problem));
     std::vector<Plan> plans;
     for (const Prospect& prospect : ranked) plans.push_back(prospect.plan);
-    const auto dear_s = dear_share * session_.options().budget_s;
     const std::int64_t calls = Race(place.problem, plans, options_.race).next_calls(session_);
-    const bool dear = dear_s > 0 && session_.expected_s(place.problem, plans, calls) > dear_s;
+    const bool dear = session_.expected_s(place.problem, plans, calls) > dear_part * left_s;
     while (plans.size() > 2 && (plans.size() > most || (dear && ranked[plans.size() - 1].ratio > hopeless_ratio)))
       plans.pop_back();
     return plans;

@@ -18,9 +18,10 @@ const Plan push{.variant = "push"};
 
 /// two_shot gains on mesh with the size, mesh8 is three times as slow as mesh.
 double gaining(const Plan& plan, Bytes bytes) {
-  if (plan.variant == "vendor") return 5;
-  if (plan.variant == "two_shot") return 1 + 1000.0 / static_cast<double>(bytes);
-  return plan.blocks == 8 ? 3 : 1;
+  const double base = static_cast<double>(bytes) / 100;
+  if (plan.variant == "vendor") return 5 * base;
+  if (plan.variant == "two_shot") return base + 10;
+  return plan.blocks == 8 ? 3 * base : base;
 }
 
 struct Lessons {
@@ -61,8 +62,31 @@ TEST(Prospects, WhatGainsGoesOnGainingButDoesNotOvertakeTheWinner) {
 /// The nearest size may have tried few plans: the others are judged by the nearest that tried them, not by their kin.
 TEST(Prospects, APlanIsJudgedWhereItWasMeasured) {
   Lessons lessons;
-  lessons.measure(testing::problem_of(1000), {mesh, mesh8, vendor}).measure(testing::problem_of(4000), {mesh, vendor});
+  for (const Bytes bytes : {250, 1000}) lessons.measure(testing::problem_of(bytes), {mesh, mesh8, vendor});
+  lessons.measure(testing::problem_of(4000), {mesh, vendor});
   EXPECT_NEAR(lessons.ratios(testing::problem_of(16000), {mesh, mesh8})[mesh8], 3, 0.05);
+}
+
+/// Blocks cost a fixed time: hopeless at small sizes, eight of them win where one takes as long. Whoever judges by the
+/// ratio where they were tried last never tries them again.
+TEST(Prospects, WhatCostsAFixedTimeGetsItsChanceWhereTheBestTakesAsLong) {
+  Scripted runner(
+      [](const Plan& plan, Bytes bytes) {
+        const auto size = static_cast<double>(bytes);
+        return plan.blocks == 8 ? 8 + size / 8000 : 1 + size / 1000;
+      },
+      1e-4);
+  Session session(runner, {.launch = "L"}, {});
+  const auto ratio_of_mesh8 = [&](Bytes bytes) {
+    for (const Prospect& prospect : prospects(session, testing::problem_of(bytes), {mesh, mesh8}))
+      if (prospect.plan == mesh8) return prospect.ratio;
+    return 0.0;
+  };
+  session.round(testing::problem_of(64), std::vector<Plan>{mesh, mesh8}, 3, Stage::search);
+  EXPECT_GT(ratio_of_mesh8(256), 5);
+  for (Bytes bytes = 256; bytes <= 4096; bytes *= 4)
+    session.round(testing::problem_of(bytes), std::vector<Plan>{mesh}, 3, Stage::search);
+  EXPECT_NEAR(ratio_of_mesh8(16384), 1.1, 0.01) << "it takes 10 there, mesh 17";
 }
 
 TEST(Prospects, NewPlansAreJudgedByTheirKinAndStrangersAreGivenAChance) {

@@ -33,6 +33,7 @@ class Scripted : public Runner {
     }
     return answers;
   }
+  [[nodiscard]] double time(const Plan& plan, Bytes bytes) const { return time_(plan, bytes); }
   double now_s() override { return 100 + clock_s_; }
 
   std::function<bool(const Plan&)> fails;

@@ -285,6 +285,33 @@ TEST(Search, ASecondTableLearnsFromTheFirst) {
   EXPECT_EQ(tuned[0].rules.back().rule.plan, two_shot);
 }
 
+/// Waking blocks costs a fixed time, so many of them win at large sizes alone: they race wherever they may win, also
+/// where a first rung with all takes so much of a size's time that hopeless plans are left out.
+TEST(Search, BlocksThatWinAtLargeSizesAloneAreTriedThere) {
+  Scripted runner(
+      [](const Plan& plan, Bytes bytes) {
+        const auto size = static_cast<double>(bytes);
+        return plan.variant == "vendor" ? 20 + size / 500 : 1 + 2.0 * (plan.blocks - 1) + size / (1000 * plan.blocks);
+      },
+      0.02, 2e-6);
+  runner.setup_s = [](Bytes) { return 1e-3; };
+  Session session(runner, {.launch = "L", .budget_s = 0.3}, {});
+  std::vector<Plan> plans{vendor};
+  for (int blocks = 1; blocks <= 8; ++blocks) plans.push_back(mesh_of(blocks));
+  const Task task = task_of(plans, 64, 1 << 20);
+  search(std::span(&task, 1), testing::facts, {}, session);
+  EXPECT_LE(session.elapsed_s(), 1.05 * 0.3);
+  const auto fastest = [&](Bytes bytes) {
+    return std::ranges::min(plans, {}, [&](const Plan& plan) { return runner.time(plan, bytes); });
+  };
+  std::map<Bytes, std::set<Plan>> raced;
+  for (const Record& record : session.records()) raced[record.problem.bytes()].insert(record.plan);
+  for (Bytes bytes = 64; bytes <= 1 << 20; bytes *= 4)
+    EXPECT_TRUE(raced[bytes].contains(fastest(bytes))) << bytes << " " << to_string(fastest(bytes));
+  EXPECT_FALSE(raced[1024].contains(mesh_of(8))) << "seven times as slow there";
+  EXPECT_EQ(tune(session.records(), testing::facts, {}, nullptr).at(0).rules.back().rule.plan, mesh_of(8));
+}
+
 /// A machine on which one cell of the largest size takes longer than all else: the others have their time first.
 TEST(Search, TheLargestSizeDoesNotStarveTheOthers) {
   Scripted runner(crossing, 0.05, 2e-6);
