@@ -23,7 +23,7 @@ void widen_and_narrow(benchmark::State& state) {
   const host::View<T, host::Role::output> to{out.data()};
   for (auto _ : state) {
     for (Index first = 0; first < count; first += host_lanes<T>) {
-      const host::Full<Isa, T, false> i{first};
+      const host::Full<Isa, T, false> i{first, false};
       to.store(i, narrow<T>(widen(from.load(i))));
     }
     benchmark::ClobberMemory();
