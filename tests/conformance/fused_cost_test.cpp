@@ -47,7 +47,7 @@ struct CountingBlock {
   void for_each_pack(Span span, F f) const {
     constexpr Index lanes = host_lanes<T>;
     Index first = span.first;
-    for (; span.end() - first >= lanes; first += lanes) f(host::Full<Isa, T, false>{first});
+    for (; span.end() - first >= lanes; first += lanes) f(host::Full<Isa, T, false>{first, false});
     if (first < span.end()) f(host::Tail<Isa, T>{first, static_cast<int>(span.end() - first)});
   }
   template <class F>

@@ -200,7 +200,7 @@ TEST(Bf16Sums, AreThoseOfPacks) {
   if (!can_run()) GTEST_SKIP() << "not on this processor";
   constexpr int lanes = host_lanes<bf16>;
   const Team<3> team(0, 3);
-  const host::Full<Isa, bf16, false> at{0};
+  const host::Full<Isa, bf16, false> at{0, false};
   std::mt19937 random(4);
   for (int round = 0; round < 20000; ++round) {
     bf16 in[3][lanes];
