@@ -5,9 +5,10 @@
 /// One line per size: of each candidate the median of (last end - common start) in µs, and the median of the vendor's
 /// time over its own in the same turn. Plans: `auto` is the table's choice; `bf16` the same bytes as bf16, `bf16_half`
 /// the same count; `memcpy` copies in to out on all ranks at once; `floor` does it with stores past the cache;
-/// `bound_NAME` is an exchange of two ranks by hand (bound.h) and left out where it does not take the size. The
-/// vendor's column of bf16 is its sum of 16-bit integers. A turn with an involuntary context switch or a late start on
-/// any rank is dropped where enough others are left; with more ranks than cores none is, and a sample is the mean of
+/// `past` and `through` are `auto` with stores fixed that way (staged memory only, in one run; --stores fixes
+/// `auto`'s); `bound_NAME` is an exchange of two ranks by hand (bound.h) and left out where it does not take the size.
+/// The vendor's column of bf16 is its sum of 16-bit integers. A turn with an involuntary context switch or a late start
+/// on any rank is dropped where enough others are left; with more ranks than cores none is, and a sample is the mean of
 /// several calls in a row. The file gets one line per size and candidate, with a 99 % interval of the ratio.
 #include <fmt/format.h>
 #include <mpi.h>
