@@ -166,14 +166,21 @@ TEST(Dispatcher, BuiltInDefaultsUseKnownVariantsOnly) {
 
 TEST(Dispatcher, BuiltInDefaultsKnowTheKindOfMemory) {
   constexpr std::array<std::string_view, 4> variants{"mesh", "push", "staged_two_shot", "two_shot_write"};
-  const Dispatcher from(Table{}, DeviceKind::host, 2, Numerics::rank_order, variants);
-  const auto choose = [&](Index count, Memory memory) {
-    return from.find(Problem{.count = count, .ranks = 2, .memory = memory}).plan().variant;
+  const auto choose = [&](int ranks, Bytes bytes, Memory memory) {
+    const Dispatcher from(Table{}, DeviceKind::host, ranks, Numerics::rank_order, variants);
+    return from.find(Problem{.count = bytes / 4, .ranks = ranks, .memory = memory}).plan().variant;
   };
-  EXPECT_EQ(choose(1023, Memory::staged), "push");
-  EXPECT_EQ(choose(1024, Memory::staged), "staged_two_shot");
-  EXPECT_EQ(choose(1 << 20, Memory::registered), "two_shot_write");
-  EXPECT_EQ(choose(1 << 20, Memory::staged), "staged_two_shot");
+  constexpr Bytes KiB = 1024;
+  EXPECT_EQ(choose(2, 16 * KiB - 4, Memory::staged), "push");
+  EXPECT_EQ(choose(2, 16 * KiB, Memory::staged), "staged_two_shot");
+  EXPECT_EQ(choose(3, 4 * KiB - 4, Memory::staged), "push") << "a message goes to more peers";
+  EXPECT_EQ(choose(3, 4 * KiB, Memory::staged), "staged_two_shot");
+  EXPECT_EQ(choose(2, 508, Memory::registered), "push");
+  EXPECT_EQ(choose(2, 512, Memory::registered), "mesh");
+  EXPECT_EQ(choose(2, 2 * KiB, Memory::registered), "two_shot_write");
+  EXPECT_EQ(choose(3, 132, Memory::registered), "mesh");
+  EXPECT_EQ(choose(2, 4096 * KiB, Memory::registered), "two_shot_write");
+  EXPECT_EQ(choose(2, 4096 * KiB, Memory::staged), "staged_two_shot");
 }
 
 TEST(Dispatcher, ALookUpDoesNotAllocate) {
