@@ -13,7 +13,8 @@ namespace attune::driver {
 
 namespace {
 constexpr std::int64_t least_slack_ns = 1000;
-constexpr std::int64_t most_slack_ns = 1'000'000;
+constexpr std::int64_t most_slack_ns = 1'000'000;  ///< Of ranks that wait for a core.
+constexpr std::int64_t interruption_ns = 10'000;   ///< A rank that comes later was interrupted: no slack helps that.
 constexpr Index pattern_elements = 1024;
 /// A call of this length is expected to be interrupted once by housekeeping, which hardly changes its time.
 constexpr double switch_every_us = 10'000;
@@ -182,16 +183,16 @@ Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
                                            : timed_on_host(problem, plan, operands, calls);
 }
 
-/// Grows at once when a rank came late, shrinks slowly when none did.
-void Measurer::adapt_slack(std::int64_t late_ns) {
-  const bool late = late_ns > 200;
-  slack_ns_ = std::clamp(late ? slack_ns_ + slack_ns_ / 2 : slack_ns_ - slack_ns_ / 64, least_slack_ns, most_slack_ns);
-}
-
 bool Measurer::acceptable(const Plan& plan, double time_us, std::int64_t late_ns, std::int64_t switches) const {
   if (team_.oversubscribed(plan.blocks)) return true;  // being interrupted is the rule there; the cell is labelled
   const double late_us = static_cast<double>(late_ns) / 1000;
   return late_us <= std::max(0.2, 0.02 * time_us) && static_cast<double>(switches) <= time_us / switch_every_us;
+}
+
+std::int64_t next_slack_ns(std::int64_t slack_ns, std::int64_t late_ns, bool oversubscribed) {
+  if (!oversubscribed && late_ns > interruption_ns) return slack_ns;
+  const std::int64_t next = late_ns > 200 ? slack_ns + slack_ns / 2 : slack_ns - slack_ns / 64;
+  return std::clamp(next, least_slack_ns, oversubscribed ? most_slack_ns : interruption_ns);
 }
 
 BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int warm_up, int calls) {
@@ -215,7 +216,7 @@ BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int war
       return block;
     }
     const std::int64_t start = laps.front().start;
-    adapt_slack(begin - start);
+    slack_ns_ = next_slack_ns(slack_ns_, begin - start, team_.oversubscribed(1));
     if (call < warm_up) continue;
     const double total_us = static_cast<double>(end - start) / 1000;  // the last rank's, host or GPU
     const bool good = !throttled && acceptable(plan, total_us, begin - start, switches);

@@ -34,6 +34,11 @@ struct CallOutcome {
 /// What all ranks' outcomes come to: the cause before its consequences (a rank that failed lets the others time out).
 [[nodiscard]] CallOutcome worst_of(const std::vector<CallOutcome>& outcomes);
 
+/// The time between "all are here" and the next start, after a call that the slowest rank began `late_ns` late. Grows
+/// at once, shrinks slowly. An interrupted rank is no reason to grow: every few of them in a hundred would let all wait
+/// the longest time for each call, and a call after a millisecond of waiting finds its lines gone from the caches.
+[[nodiscard]] std::int64_t next_slack_ns(std::int64_t slack_ns, std::int64_t late_ns, bool oversubscribed);
+
 class Measurer {
  public:
   Measurer(SweepTeam& team, Executor& executor, const MeasureOptions& options);
@@ -51,7 +56,6 @@ class Measurer {
   [[nodiscard]] Lap timed_on_gpu(const Problem& problem, const Plan& plan, const Operands& operands, int calls);
   void make_pattern(const Problem& problem, Bytes bytes);
   void rewrite(const Problem& problem, const Operands& operands);
-  void adapt_slack(std::int64_t late_ns);
   [[nodiscard]] bool acceptable(const Plan& plan, double time_us, std::int64_t late_ns, std::int64_t switches) const;
 
   SweepTeam& team_;

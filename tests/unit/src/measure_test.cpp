@@ -84,5 +84,27 @@ TEST(Measurer, TakesTheTimeOfTheLastRank) {
   });
 }
 
+/// Follows what ranks need to hear of the start; interruptions, however often, do not make all calls wait.
+TEST(Measurer, SlackFollowsTheNeedNotInterruptions) {
+  const auto after = [](int calls, bool oversubscribed, auto late_ns) {
+    std::int64_t slack = 3000;
+    for (int call = 0; call < calls; ++call) slack = next_slack_ns(slack, late_ns(call, slack), oversubscribed);
+    return slack;
+  };
+  const auto never = [](int, std::int64_t) { return std::int64_t{0}; };
+  const auto needs = [](std::int64_t need) {
+    return [need](int, std::int64_t slack) { return std::max(need - slack, std::int64_t{0}); };
+  };
+  const auto every_tenth = [](std::int64_t late) {
+    return [late](int call, std::int64_t) { return call % 10 == 0 ? late : 0; };
+  };
+  EXPECT_EQ(after(1000, false, never), 1000) << "no less, that ranks hear of it at all";
+  EXPECT_GE(after(1000, false, needs(6000)), 5000);
+  EXPECT_LE(after(1000, false, needs(6000)), 9000);
+  EXPECT_LE(after(1000, false, every_tenth(50000)), 3000) << "a rank that was interrupted";
+  EXPECT_LE(after(1000, false, every_tenth(5000)), 10000) << "short interruptions cannot be told from need";
+  EXPECT_GT(after(1000, true, needs(500000)), 300000) << "ranks that wait for a core need long";
+}
+
 }  // namespace
 }  // namespace attune::driver
