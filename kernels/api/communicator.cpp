@@ -76,13 +76,10 @@ struct Communicator::State {
 
   /// One call at a time.
   struct Guard {
-    /// No atomic exchange, which would wait until everything that the caller has just written is in the cache: what
-    /// this finds is misuse, nearly always.
     explicit Guard(std::atomic<bool>& flag_) : flag(flag_) {
-      if (flag.load(std::memory_order_acquire))
+      if (flag.exchange(true, std::memory_order_acquire))
         throw Error(Status::usage, "two calls at once on one communicator",
                     "give each thread a communicator of its own");
-      flag.store(true, std::memory_order_relaxed);
     }
     ~Guard() { flag.store(false, std::memory_order_release); }
     std::atomic<bool>& flag;
@@ -91,7 +88,7 @@ struct Communicator::State {
   void run(const AllreduceCall& call, const Plan& plan) {
     const Guard guard(busy);
     KnownCall& known = known_calls.of(call, &plan);
-    if (known.is(call, &plan)) return team->run(*known.prepared);
+    if (known.is(call, &plan)) return known.prepared->run();
     const std::size_t variant = allreduce_index(plan.variant);
     if (known.comes_again(call, &plan)) known.prepared = team->prepare(variant, call, plan);
     team->run(variant, call, plan);
@@ -101,15 +98,12 @@ struct Communicator::State {
   void run(const AllreduceCall& call, const Communicator& self) {
     const Guard guard(busy);
     KnownCall& known = known_calls.of(call, nullptr);
-    if (known.is(call, nullptr)) return team->run(*known.prepared);
+    if (known.is(call, nullptr)) return known.prepared->run();
     check(call);
     const Problem problem = self.problem_of(call);
-    if (latest.chosen == nullptr || latest.problem != problem) {
-      const Answer answer = dispatcher.find(problem);
-      if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
-      latest = {problem, &resolve(answer.plan())};
-    }
-    const Resolved& chosen = *latest.chosen;
+    const Answer answer = dispatcher.find(problem);
+    if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
+    const Resolved& chosen = resolve(answer.plan());
     if (known.comes_again(call, nullptr)) known.prepared = team->prepare(chosen.variant, call, chosen.plan);
     team->run(chosen.variant, call, chosen.plan);
   }
@@ -156,10 +150,6 @@ struct Communicator::State {
   std::atomic<bool> busy{false};
   std::set<Problem> noted;
   std::array<Resolved, 31> resolved;  ///< By the address of the plan.
-  struct Latest {
-    Problem problem;
-    const Resolved* chosen = nullptr;
-  } latest;  ///< The last call by the table.
   KnownCalls known_calls;
 };
 

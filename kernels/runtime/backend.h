@@ -29,10 +29,11 @@ struct BackendOptions {
   std::function<void(const std::string&)> log = {};  ///< Decisions of the runtime (why there is no peer access, …).
 };
 
-/// A call that a backend has prepared for being made again.
+/// A call that a backend has prepared for being made again: run() does what Backend::run does, without looking at it.
 struct PreparedCall {
   PreparedCall() = default;
   virtual ~PreparedCall() = default;
+  virtual void run() = 0;
   PreparedCall(const PreparedCall&) = delete;
   PreparedCall& operator=(const PreparedCall&) = delete;
 };
@@ -68,8 +69,6 @@ class Backend {
                                                               const Plan& /*plan*/) {
     return nullptr;
   }
-  /// Runs what prepare() of this backend has given.
-  virtual void run(PreparedCall& /*call*/) {}
 
   /// Is this stream being captured? Never on host.
   [[nodiscard]] virtual bool capturing(void* /*stream*/) const { return false; }

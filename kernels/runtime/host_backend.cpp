@@ -100,7 +100,6 @@ class HostBackend final : public Backend {
     const bool in_vocabulary = !variant_table[index].composite && host::why_not(variant_table[index]).empty();
     return in_vocabulary ? team_.prepare(index, plan, call) : nullptr;
   }
-  void run(PreparedCall& call) override { team_.run(static_cast<HostCall&>(call)); }
 
   void copy(void* to, const void* from, Bytes bytes) override {
     if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));

@@ -11,7 +11,13 @@
 
 namespace attune::host {
 
+class HostTeam;
+
 struct HostCall final : PreparedCall {
+  explicit HostCall(HostTeam& made_for) : team(made_for) {}
+  void run() override;
+
+  HostTeam& team;
   Kernel kernel = nullptr;
   Launch launch;
   bool in_band = false;              ///< Every run takes a number of its own.

@@ -59,7 +59,7 @@ class HostTeam {
   /// The same call, to be made again and again: null where it takes more than one launch, or none. Valid until memory
   /// is allocated or released.
   [[nodiscard]] std::unique_ptr<HostCall> prepare(std::size_t variant, const Plan& plan, const AllreduceCall& call);
-  /// What allreduce does, without looking at the call anew.
+  /// What HostCall::run does.
   void run(HostCall& call);
 
   /// op over `inputs` (memory of this process, in rank order), then epilogue, to call.out. No peers involved. `base`
