@@ -191,6 +191,8 @@ def _cell(row):
         noisy=flag(row, "noisy", False),
         oversubscribed=flag(row, "oversubscribed", False),
         count=integer(row, "count"),
+        sm_mhz=integer(row, "sm_mhz"),
+        throttled=integer(row, "throttled"),
         note=next((row[name] for name in NOTE_COLUMNS if row.get(name)), ""),
     )
 

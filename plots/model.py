@@ -61,6 +61,8 @@ class Cell:
     oversubscribed: bool = False
     count: int = 0
     note: str = ""
+    sm_mhz: int = 0  # GPUs: the lowest block's median; 0 where it is not known
+    throttled: int = 0  # of `rejected`: a GPU was held below its clock
 
     @property
     def timed(self):

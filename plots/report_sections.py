@@ -192,6 +192,7 @@ def noise(run, palette, _kind):
         rows.append((swatch(name, palette.colour(name)), *noise_numbers(mine)))
     columns = ("variant", "cells", "samples", "rejected", "noisy cells", "not converged", "median half interval")
     parts = [heading("noise"), table(columns, rows + [(tag("b", "all"), *noise_numbers(ok))], numeric=range(1, 7))]
+    parts += [tag("p", clocks)] if (clocks := clock_text(ok)) else []
     unsure = sorted((cell for cell in ok if cell.noisy or not cell.converged), key=half_interval, reverse=True)
     if unsure:
         rows = [unsure_row(cell, palette) for cell in unsure[:MOST_ROWS]]
@@ -199,6 +200,16 @@ def noise(run, palette, _kind):
         shown = table(columns, rows, numeric=range(1, 8))
         parts.append(folded(f"{plural(len(unsure), 'cell')} noisy or not converged, the widest interval first", shown))
     return joined(parts)
+
+
+def clock_text(cells):
+    """The clocks of GPUs, "" where none is known (on host)."""
+    known = [cell.sm_mhz for cell in cells if cell.sm_mhz > 0]
+    if not known:
+        return ""
+    held = sum(cell.throttled for cell in cells)
+    share = f"{plural(held, 'sample')} rejected because a GPU was held below its clock" if held else "none held down"
+    return f"Clock of the GPUs' multiprocessors: {min(known)} to {max(known)} MHz by cell, {share}."
 
 
 def noise_numbers(cells):

@@ -42,12 +42,12 @@ void GpuCalls::run(Executor& executor, const Problem& problem, const Plan& plan,
   wait();
 }
 
-bool GpuCalls::throttled() {
+cuda::ClockSample GpuCalls::clock() {
   if (const std::int64_t now = now_ns(); now - asked_ns_ > clock_every_ns) {
     clock_ = clocks_.sample();
     asked_ns_ = now_ns();
   }
-  return clock_.throttled;
+  return clock_;
 }
 
 }  // namespace attune::driver

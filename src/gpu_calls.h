@@ -24,10 +24,8 @@ class GpuCalls {
   void wait() { comm_.synchronize(timer_.stream()); }
 
   [[nodiscard]] cuda::LaunchTimer& timer() { return timer_; }
-  /// Was the GPU's clock held down lately? Asked of the driver at most every few milliseconds.
-  [[nodiscard]] bool throttled();
-  /// The last clock that was seen, MHz; 0 = unknown.
-  [[nodiscard]] int sm_mhz() const { return clock_.sm_mhz; }
+  /// The GPU's clock as it was lately. Asked of the driver at most every few milliseconds.
+  [[nodiscard]] cuda::ClockSample clock();
 
  private:
   struct Key {

@@ -65,6 +65,7 @@ tuner::Measured LiveRunner::measure(const Problem& problem, const Plan& plan, in
   measured.oversubscribed = worker_.team().oversubscribed(plan.blocks);
   if (note_ && check.status == tuner::CellStatus::ok) note_(problem, plan);
   std::vector<double> refused;
+  std::vector<cuda::ClockSample> clocks;
   for (int attempt = 0; check.status == tuner::CellStatus::ok && measured.samples_us.empty() && attempt < attempts;
        ++attempt) {
     // One untimed: the cell before it is in the caches.
@@ -72,10 +73,12 @@ tuner::Measured LiveRunner::measure(const Problem& problem, const Plan& plan, in
     check = {block.status, block.reason};
     measured.samples_us = std::move(block.accepted_us);
     refused.insert(refused.end(), block.refused_us.begin(), block.refused_us.end());
+    clocks.insert(clocks.end(), block.clocks.begin(), block.clocks.end());
   }
   measured.status = check.status;
   measured.reason = check.reason;
   measured.rejected = static_cast<int>(refused.size());
+  measured.clock = clock_of(clocks);
   if (check.status != tuner::CellStatus::ok) {
     measured.samples_us.clear();
     return measured;

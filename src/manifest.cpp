@@ -53,11 +53,13 @@ Json hardware_json(const Hardware& hardware) {
 }
 
 Json launch_json(const LaunchFacts& launch) {
-  return {{"id", launch.id},
-          {"started", utc_now()},
-          {"ranks", launch.bindings.size()},
-          {"bindings", launch.bindings},
-          {"oversubscribed", launch.oversubscribed}};
+  Json json{{"id", launch.id},
+            {"started", utc_now()},
+            {"ranks", launch.bindings.size()},
+            {"bindings", launch.bindings},
+            {"oversubscribed", launch.oversubscribed}};
+  if (!launch.clocks.empty()) json["sm_clocks"] = launch.clocks;
+  return json;
 }
 
 /// The device of a configuration; those of before there were two name none.

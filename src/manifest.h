@@ -17,6 +17,7 @@ struct LaunchFacts {
   std::string id;                     ///< Names this start of the program in every record.
   std::vector<std::string> bindings;  ///< By rank: the CPUs that it may run on, "0-3,8".
   bool oversubscribed = false;        ///< More ranks than cores.
+  std::vector<std::string> clocks{};  ///< cuda: of each GPU that rank 0 sees, at the start; empty on host.
 };
 
 /// Hardware, machine, software, environment that matters, and the configuration.

@@ -83,7 +83,7 @@ struct Measurer::Lap {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t switches = 0;
-  bool throttled = false;
+  cuda::ClockSample clock;
   CallOutcome outcome;
 };
 
@@ -166,7 +166,7 @@ Measurer::Lap Measurer::timed_on_gpu(const Problem& problem, const Plan& plan, c
     gpu.wait();
     lap.end += static_cast<std::int64_t>(timer.elapsed_us() * 1e3);
   });
-  lap.throttled = gpu.throttled();
+  lap.clock = gpu.clock();
   return lap;
 }
 
@@ -195,6 +195,32 @@ std::int64_t next_slack_ns(std::int64_t slack_ns, std::int64_t late_ns, bool ove
   return std::clamp(next, least_slack_ns, oversubscribed ? most_slack_ns : interruption_ns);
 }
 
+namespace {
+/// Of two GPUs: what holds either down, and the lower clock that is known.
+cuda::ClockSample slower_of(const cuda::ClockSample& a, const cuda::ClockSample& b) {
+  const bool only_a = b.sm_mhz == 0 || (a.sm_mhz != 0 && a.sm_mhz <= b.sm_mhz);
+  return {only_a ? a.sm_mhz : b.sm_mhz, a.held_down | b.held_down};
+}
+}  // namespace
+
+std::optional<tuner::Clock> clock_of(std::span<const cuda::ClockSample> calls) {
+  std::vector<int> mhz;
+  tuner::Clock clock;
+  std::uint32_t held_down = 0;
+  for (const cuda::ClockSample& call : calls) {
+    if (call.sm_mhz > 0) mhz.push_back(call.sm_mhz);
+    clock.throttled += call.throttled() ? 1 : 0;
+    held_down |= call.held_down;
+  }
+  if (mhz.empty() && held_down == 0) return std::nullopt;
+  clock.reasons = cuda::words_of(held_down);
+  if (mhz.empty()) return clock;
+  std::ranges::sort(mhz);
+  clock.sm_mhz = mhz[mhz.size() / 2];
+  clock.least_mhz = mhz.front();
+  return clock;
+}
+
 BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int warm_up, int calls) {
   BlockOfSamples block;
   const int per_sample = options_.mode == tuner::Mode::throughput ? options_.calls_per_sample : 1;
@@ -202,12 +228,12 @@ BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int war
     const auto laps = team_.meeting().exchange(timed_call(problem, plan));
     std::vector<CallOutcome> outcomes;
     std::int64_t end = 0, begin = 0, switches = 0;
-    bool throttled = false;
+    cuda::ClockSample clock;
     for (const Lap& lap : laps) {
       end = std::max(end, lap.end);
       begin = std::max(begin, lap.begin);
       switches = std::max(switches, lap.switches);
-      throttled = throttled || lap.throttled;
+      clock = slower_of(clock, lap.clock);
       outcomes.push_back(lap.outcome);
     }
     if (const CallOutcome worst = worst_of(outcomes); worst.status != tuner::CellStatus::ok) {
@@ -219,7 +245,8 @@ BlockOfSamples Measurer::block(const Problem& problem, const Plan& plan, int war
     slack_ns_ = next_slack_ns(slack_ns_, begin - start, team_.oversubscribed(1));
     if (call < warm_up) continue;
     const double total_us = static_cast<double>(end - start) / 1000;  // the last rank's, host or GPU
-    const bool good = !throttled && acceptable(plan, total_us, begin - start, switches);
+    const bool good = !clock.throttled() && acceptable(plan, total_us, begin - start, switches);
+    if (team_.on_gpus()) block.clocks.push_back(clock);
     (good ? block.accepted_us : block.refused_us).push_back(total_us / per_sample);
   }
   return block;

@@ -1,7 +1,9 @@
 #pragma once
 /// Timing one cell: blocks of calls from a common start, bad samples refused.
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "src/sweep_team.h"
@@ -18,10 +20,14 @@ struct MeasureOptions {
 /// One block of timed calls. Equal on all ranks.
 struct BlockOfSamples {
   std::vector<double> accepted_us;
-  std::vector<double> refused_us;  ///< Late start, involuntary context switches, or a GPU held below its clock.
+  std::vector<double> refused_us;         ///< Late start, involuntary context switches, or a GPU held below its clock.
+  std::vector<cuda::ClockSample> clocks;  ///< cuda: of every timed call, the slowest GPU's.
   tuner::CellStatus status = tuner::CellStatus::ok;
   std::string reason;  ///< Of a status that is not ok: which rank, and what happened.
 };
+
+/// What is recorded of the clocks of these calls; nothing where none is known.
+[[nodiscard]] std::optional<tuner::Clock> clock_of(std::span<const cuda::ClockSample> calls);
 
 /// How a call ended on this rank: what an exception inside it becomes.
 struct CallOutcome {

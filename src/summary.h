@@ -19,6 +19,8 @@ struct CellSummary {
   bool converged = true;
   bool noisy = false;
   bool oversubscribed = false;
+  int sm_mhz = 0;        ///< cuda: the lowest block's median clock; 0 = unknown.
+  int throttled = 0;     ///< Of `rejected`: a GPU was held below its clock.
   double median_us = 0;  ///< 0: not timed.
   double ci_low_us = 0;  ///< 99 %; 0: too few samples.
   double ci_high_us = 0;

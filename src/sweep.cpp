@@ -9,6 +9,7 @@
 #include <set>
 
 #include "api/settings.h"
+#include "runtime/cuda_clocks.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
 #include "src/device_memory.h"
@@ -90,6 +91,21 @@ std::unique_ptr<Book> open_book(const SweepRequest& request, const SweepConfig& 
   auto book = std::make_unique<Book>(std::move(folder), launch.id);
   book->launches = manifest["launches"].size();
   return book;
+}
+
+/// "[0000:11:00.0] 1980 MHz" of every GPU, with what holds it down; or why its clock is not known.
+std::vector<std::string> clocks_of(DeviceKind device) {
+  std::vector<std::string> texts;
+  if (device == DeviceKind::host) return texts;
+  for (const auto& gpu : cuda::devices()) {
+    const cuda::Clocks clocks(gpu.ordinal);
+    const cuda::ClockSample now = clocks.sample();
+    const std::string reason = clocks.why_not();
+    const std::string held = now.throttled() ? ", held down by " + cuda::words_of(now.held_down) : "";
+    texts.push_back(fmt::format("[{}] {}", gpu.bus_id,
+                                reason.empty() ? fmt::format("{} MHz{}", now.sm_mhz, held) : "unknown: " + reason));
+  }
+  return texts;
 }
 
 std::string launch_id() { return fmt::format("{}/{}", utc_now(), ::getpid()); }
@@ -260,7 +276,7 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
   std::unique_ptr<Book> book;
   const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
-    book = open_book(request, config, {launch_id(), bindings, crowded});
+    book = open_book(request, config, {launch_id(), bindings, crowded, clocks_of(config.device)});
     greet(config, *book, session.size());
     return std::to_string(book->launches);
   });

@@ -47,10 +47,28 @@ std::vector<double> samples_from_json(const JsonObject& object) {
   return samples;
 }
 
+Json to_json(const Clock& clock) {
+  Json json{{"sm_mhz", clock.sm_mhz}, {"least_mhz", clock.least_mhz}, {"throttled", clock.throttled}};
+  if (!clock.reasons.empty()) json["reasons"] = clock.reasons;
+  return json;
+}
+
+/// Journals of the host have none, nor those of before it was recorded.
+std::optional<Clock> clock_from_json(const JsonObject& record) {
+  if (!record.has("clock")) return std::nullopt;
+  static constexpr std::array<std::string_view, 4> known{"sm_mhz", "least_mhz", "throttled", "reasons"};
+  const JsonObject object(record.raw("clock"), record.at("clock"), known);
+  const auto number = [&](std::string_view key) { return static_cast<int>(object.integer(key, 0, 1 << 30)); };
+  return Clock{.sm_mhz = number("sm_mhz"),
+               .least_mhz = number("least_mhz"),
+               .throttled = number("throttled"),
+               .reasons = object.text("reasons", "")};
+}
+
 Record record_from_json(const Json& json) {
-  static constexpr std::array<std::string_view, 14> known{
-      "status",   "problem",   "plan",  "launch",         "block", "stage", "samples_us",
-      "rejected", "converged", "noisy", "oversubscribed", "mode",  "cache", "reason"};
+  static constexpr std::array<std::string_view, 15> known{
+      "status",    "problem", "plan",           "launch", "block", "stage", "samples_us", "rejected",
+      "converged", "noisy",   "oversubscribed", "clock",  "mode",  "cache", "reason"};
   const JsonObject object(json, "", known);
   return {.status = object.word<CellStatus>("status"),
           .problem = problem_from_json(object.raw("problem"), object.at("problem")),
@@ -63,6 +81,7 @@ Record record_from_json(const Json& json) {
           .converged = object.boolean("converged", true),
           .noisy = object.boolean("noisy", false),
           .oversubscribed = object.boolean("oversubscribed", false),
+          .clock = clock_from_json(object),
           .mode = object.word<Mode>("mode", Mode::latency),
           .cache = object.word<CacheState>("cache", CacheState::rewritten),
           .reason = object.text("reason", "")};
@@ -90,6 +109,7 @@ std::string to_line(const Record& record) {
             {"mode", name_of(record.mode)},
             {"cache", name_of(record.cache)}};
   if (record.oversubscribed) json["oversubscribed"] = true;
+  if (record.clock) json["clock"] = to_json(*record.clock);
   if (!record.reason.empty()) json["reason"] = record.reason;
   std::string body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   body.pop_back();  // the closing brace follows the checksum

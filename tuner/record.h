@@ -2,6 +2,7 @@
 /// The journal: one line for each block of samples of one cell. Append-only, each line with its own checksum, so that
 /// a run that was killed at any instant can be read. The run's driver writes it, everything else only reads.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,16 @@ enum class CacheState : std::uint8_t { rewritten, rotating, hot };
 /// the smallest of many noisy numbers has).
 enum class Stage : std::uint8_t { search, confirm };
 
+/// cuda: the clock of the GPUs' multiprocessors while the calls of a block ran, of each call the slowest rank's.
+struct Clock {
+  int sm_mhz = 0;         ///< Median over the calls; 0 = unknown.
+  int least_mhz = 0;      ///< Of the slowest call.
+  int throttled = 0;      ///< Calls that were refused because a GPU was held down: they are among `rejected`.
+  std::string reasons{};  ///< What held it down: "power cap, heat".
+
+  bool operator==(const Clock&) const = default;
+};
+
 /// One block of timed calls of one plan. Blocks of one launch and problem with equal numbers were measured interleaved
 /// with each other: they are the pairs that comparisons are made of.
 struct Record {
@@ -34,6 +45,7 @@ struct Record {
   bool converged = true;             ///< The interval of the cell's median was narrow enough when measuring stopped.
   bool noisy = false;                ///< Too many calls were rejected.
   bool oversubscribed = false;       ///< More workers than cores: not a time of this hardware.
+  std::optional<Clock> clock{};      ///< Nothing on host, and where the driver does not tell.
   Mode mode = Mode::latency;
   CacheState cache = CacheState::rewritten;
   std::string reason{};  ///< For people: why the status is not ok.

@@ -25,6 +25,7 @@ std::vector<Measured> ReplayRunner::round(const Problem& problem, std::span<cons
         .rejected = record.rejected,
         .noisy = record.noisy,
         .oversubscribed = record.oversubscribed,
+        .clock = record.clock,
         .reason = record.reason};
     for (const double sample : measured.samples_us) clock_s_ += sample * 1e-6 + overhead_s_;
     answers.push_back(std::move(measured));

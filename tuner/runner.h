@@ -1,6 +1,7 @@
 #pragma once
 /// Where times come from. The search asks one thing only: an interleaved round. Live measuring (in the program),
 /// replayed journals and simulated machines answer it, so the loop that decides what to measure exists once.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct Measured {
   double setup_s = 0;  ///< Of the round's time: what this plan cost because it was new here (validation, first calls).
   bool noisy = false;
   bool oversubscribed = false;
+  std::optional<Clock> clock{};
   std::string reason{};
 };
 

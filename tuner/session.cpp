@@ -56,6 +56,7 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
                         .converged = converged(samples),
                         .noisy = measured.noisy,
                         .oversubscribed = measured.oversubscribed,
+                        .clock = measured.clock,
                         .mode = options_.mode,
                         .cache = options_.cache,
                         .reason = measured.reason});

@@ -47,8 +47,9 @@ CapturedCalls::~CapturedCalls() = default;
 void CapturedCalls::finish() { refuse(); }
 void CapturedCalls::launch() { refuse(); }
 
+std::string words_of(std::uint32_t /*held_down*/) { return {}; }
 struct Clocks::State {};
-Clocks::Clocks() = default;
+Clocks::Clocks(int /*device*/) {}
 Clocks::~Clocks() = default;
 std::string Clocks::why_not() const { return reason; }
 ClockSample Clocks::sample() const { return {}; }

@@ -19,8 +19,13 @@ struct Nvml {
   std::string missing{};
 };
 constexpr unsigned int sm_clock = 1;  // NVML_CLOCK_SM
-/// Software power cap, hardware slowdown, software and hardware thermal slowdown, power brake.
-constexpr unsigned long long held_down = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+/// Reasons of NVML for a clock below the one asked for, but for those of a GPU that has nothing to do or was told to.
+struct Reason {
+  std::uint32_t bit;
+  const char* word;
+};
+constexpr std::array<Reason, 5> reasons{
+    {{0x4, "power cap"}, {0x8, "hardware slowdown"}, {0x20, "heat"}, {0x40, "heat (hardware)"}, {0x80, "power brake"}}};
 
 template <class F>
 void find(void* handle, const char* name, F& function) {
@@ -54,12 +59,19 @@ struct Clocks::State {
   std::string missing{};
 };
 
-Clocks::Clocks() : state_(std::make_unique<State>()) {
+std::string words_of(std::uint32_t held_down) {
+  std::string words;
+  for (const Reason& reason : reasons)
+    if ((held_down & reason.bit) != 0) words += (words.empty() ? "" : ", ") + std::string(reason.word);
+  return words;
+}
+
+Clocks::Clocks(int device) : state_(std::make_unique<State>()) {
   state_->missing = library().missing;
   if (!state_->missing.empty()) return;
-  int ordinal = 0;
+  int ordinal = device;
   std::array<char, 32> bus{};
-  state_->missing = fault_of(cudaGetDevice(&ordinal), "cudaGetDevice");
+  if (device < 0) state_->missing = fault_of(cudaGetDevice(&ordinal), "cudaGetDevice");
   if (state_->missing.empty())
     state_->missing = fault_of(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), ordinal),
                                "cudaDeviceGetPCIBusId", {-1, ordinal});
@@ -74,9 +86,10 @@ ClockSample Clocks::sample() const {
   ClockSample sample;
   if (!state_->missing.empty()) return sample;
   unsigned int mhz = 0;
-  unsigned long long reasons = 0;
+  unsigned long long told = 0;
   if (library().clock(state_->device, sm_clock, &mhz) == 0) sample.sm_mhz = static_cast<int>(mhz);
-  if (library().reasons(state_->device, &reasons) == 0) sample.throttled = (reasons & held_down) != 0;
+  if (library().reasons(state_->device, &told) == 0)
+    for (const Reason& reason : reasons) sample.held_down |= static_cast<std::uint32_t>(told) & reason.bit;
   return sample;
 }
 

@@ -1,11 +1,13 @@
 """Proves that the report is one whole page, says what the run holds, trusts no text of it, and can be reproduced."""
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from context import F32, RunFolderTest, main, rows_of
 
 import synthetic_run
+from load import load_run
 from report import main as report_main
 
 VOID = {"meta", "img", "br"}
@@ -61,6 +63,15 @@ class Report(RunFolderTest):
             self.assertTrue(link.startswith("#") or link.startswith("data:image/svg+xml;base64,"), link[:60])
         for word in ("http://", "https://", "@import", "url(", "<script", "<link", "<iframe"):
             self.assertFalse(word in text, word)
+
+    def test_clocks_of_gpus_are_told_where_there_are_any(self):
+        from report_sections import clock_text  # where there is no matplotlib, main skips
+
+        rows = [{**row, "sm_mhz": 1500 + 10 * i, "throttled": 1} for i, row in enumerate(rows_of())]
+        cells = [cell for cell in load_run(self.write(rows)).cells if cell.timed]
+        self.assertRegex(clock_text(cells), rf"1500 to \d+ MHz by cell, {len(cells)} samples rejected because")
+        self.assertIn("MHz by cell, none held down", clock_text([replace(cell, throttled=0) for cell in cells]))
+        self.assertEqual(clock_text([replace(cell, sm_mhz=0) for cell in cells]), "")  # of the host
 
     def test_all_parts_are_there_and_linked(self):
         _, page = self.report(rows_of())

@@ -179,6 +179,16 @@ TEST(Summary, PrefersFreshTimesAndComparesWithTheVendor) {
   EXPECT_NE(csv.find(",40.0000,4.0000,true,"), std::string::npos) << csv;
 }
 
+TEST(Summary, TellsTheLowestClockAndHowOftenItWasHeldDown) {
+  std::vector<tuner::Record> records{record_of(5), record_of(5), record_of(5)};
+  records[0].clock = tuner::Clock{.sm_mhz = 1980, .least_mhz = 1980};
+  records[1].clock = tuner::Clock{.sm_mhz = 1500, .least_mhz = 1200, .throttled = 3, .reasons = "heat"};
+  const auto cells = summarise(records, 0.03);
+  EXPECT_EQ(cells[0].sm_mhz, 1500);
+  EXPECT_EQ(cells[0].throttled, 3);
+  EXPECT_NE(to_csv(cells).find(",1500,3\n"), std::string::npos) << to_csv(cells);
+}
+
 TEST(Summary, AWrongCellIsWrongWhateverElseWasRecorded) {
   std::vector<tuner::Record> records{record_of(5), record_of(5)};
   records[0].status = tuner::CellStatus::wrong;

@@ -27,12 +27,20 @@ TEST(Record, RoundTripsInEveryField) {
   record.converged = false;
   record.noisy = true;
   record.oversubscribed = true;
+  record.clock = Clock{.sm_mhz = 1980, .least_mhz = 1200, .throttled = 2, .reasons = "power cap, heat"};
   record.mode = Mode::throughput;
   record.cache = CacheState::hot;
   record.reason = "rank 1 waited for block 0\nof rank 0";
   const std::string line = to_line(record);
   EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line, whatever the reason holds";
   EXPECT_EQ(record_from_line(line.substr(0, line.size() - 1)), record);
+}
+
+/// Lines of before clocks were recorded, and of the host, are read as they are.
+TEST(Record, WithoutAClockIsRead) {
+  const std::string line = to_line(example());
+  EXPECT_EQ(line.find("clock"), std::string::npos);
+  EXPECT_FALSE(record_from_line(line.substr(0, line.size() - 1)).clock.has_value());
 }
 
 TEST(Record, KeepsTimesToATenthOfANanosecond) {
