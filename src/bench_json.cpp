@@ -82,6 +82,7 @@ Json half_json(const BenchRequest& request, const BenchHalf& half, Bytes bytes, 
             {"nwrong", half.wrong < 0 ? Json() : Json(static_cast<double>(half.wrong))},
             {"plan", to_json(half.plan)},
             {"answered_by", half.answered}};
+  if (!half.ran.empty()) json["ran"] = half.ran;
   if (!half.ratio) return json;
   json["vendor_time"] = half.ratio->vendor_us;
   json["ratio"] = {{"median", half.ratio->median},

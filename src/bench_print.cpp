@@ -97,8 +97,9 @@ void print_plans(const std::vector<BenchRow>& rows) {
   for (const auto& row : rows)
     for (const Placement placement : all_of<Placement>()) {
       const auto& half = row.half[static_cast<std::size_t>(placement)];
-      fmt::print("# {:>10}  {:>8}  {:>6}  {:>12}  {} ({})\n", row.bytes, nccl_name(row.dtype), name_of(row.op),
-                 short_name(placement), to_string(half.plan), half.answered);
+      fmt::print("# {:>10}  {:>8}  {:>6}  {:>12}  {} ({}){}\n", row.bytes, nccl_name(row.dtype), name_of(row.op),
+                 short_name(placement), to_string(half.plan), half.answered,
+                 half.ran.empty() ? "" : ", ran " + half.ran);
     }
 }
 

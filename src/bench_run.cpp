@@ -8,9 +8,11 @@
 #include <numeric>
 #include <random>
 
+#include "runtime/vendor_log.h"
 #include "src/manifest.h"
 #include "src/validate_data.h"
 #include "src/watchdog.h"
+#include "tuner/imports/nccl_log.h"
 #include "tuner/statistics.h"
 
 namespace attune::driver {
@@ -201,6 +203,15 @@ std::string BenchRunner::choice_of(const Problem& problem) const {
                      answer.rule->min_bytes);
 }
 
+/// What is loaded at a first call must not wait for a stream that stands at a start line. Nor is it timed: the vendor's
+/// library may tell what it runs.
+std::string BenchRunner::first_call(const Problem& problem, const Plan& plan) {
+  std::optional<cuda::VendorLog> log;
+  if (plan.variant.starts_with("vendor") && team_.rank() == 0) log.emplace();
+  call(problem, plan, team_.operands(problem, 0));
+  return log ? tuner::ran_by_nccl(log->text()) : std::string();
+}
+
 BenchHalf BenchRunner::half(const Problem& problem) {
   BenchHalf half;
   half.plan = request_.plan;
@@ -217,9 +228,8 @@ BenchHalf BenchRunner::half(const Problem& problem) {
     HostImage in(team_.comm(), team_.operands(problem, 0).in, problem.bytes(), 0);
     TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(in.data(), 0);
     in.upload();
-    // What is loaded at a first call must not wait for a stream that stands at a start line.
     calls_.by_table = request_.by_table;
-    if (team_.on_gpus()) call(problem, half.plan, team_.operands(problem, 0));
+    if (team_.on_gpus()) half.ran = first_call(problem, half.plan);
   }
   if (request_.isolated())
     isolated(problem, half);

@@ -25,6 +25,7 @@ struct BenchHalf {
   std::string first_wrong{};
   Plan plan{};
   std::string answered{};  ///< Which step of the look-up gave the plan.
+  std::string ran{};       ///< What the vendor says that it ran; empty where it does not tell.
   std::optional<BenchRatio> ratio{};
 };
 
@@ -58,6 +59,7 @@ class BenchRunner {
   [[nodiscard]] BenchHalf half(const Problem& problem);
   [[nodiscard]] std::string choice_of(const Problem& problem) const;
   void call(const Problem& problem, const Plan& plan, const Operands& operands);
+  [[nodiscard]] std::string first_call(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back_on_gpu(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back(const Problem& problem, const Plan& plan);
   [[nodiscard]] double over_ranks(double mine);

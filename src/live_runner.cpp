@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/vendor_log.h"
+#include "tuner/imports/nccl_log.h"
+
 namespace attune::driver {
 
 namespace {
@@ -37,13 +40,23 @@ BlockOfSamples LiveRunner::block(const Problem& problem, const Plan& plan, int w
   return block;
 }
 
+/// Validation is not timed: the library may write its log then.
+LiveRunner::Known LiveRunner::validate_and_listen(const Problem& problem, const Plan& plan) {
+  const bool tells = worker_.team().on_gpus() && (plan.variant == "vendor" || plan.variant.starts_with("vendor:"));
+  if (!tells) return {.check = validate(problem, plan)};
+  const cuda::VendorLog log;
+  Known known{.check = validate(problem, plan)};
+  known.ran = tuner::ran_by_nccl(log.text());
+  return known;
+}
+
 /// Validation, then the calls that are slow because they are the first.
 const LiveRunner::Known& LiveRunner::validated(const Problem& problem, const Plan& plan) {
   const auto key = std::pair(problem, plan);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   if (note_) note_(problem, plan);
   const std::int64_t begin = now_ns();
-  Known known{.check = validate(problem, plan)};
+  Known known = validate_and_listen(problem, plan);
   CellCheck& check = known.check;
   if (check.status == tuner::CellStatus::ok) {
     const BlockOfSamples first = block(problem, plan, 0, 1);
@@ -61,7 +74,8 @@ const LiveRunner::Known& LiveRunner::validated(const Problem& problem, const Pla
 
 tuner::Measured LiveRunner::measure(const Problem& problem, const Plan& plan, int calls) {
   tuner::Measured measured;
-  auto& [check, slow] = known_.at({problem, plan});
+  auto& [check, ran, slow] = known_.at({problem, plan});
+  measured.ran = ran;
   measured.oversubscribed = worker_.team().oversubscribed(plan.blocks);
   if (note_ && check.status == tuner::CellStatus::ok) note_(problem, plan);
   std::vector<double> refused;

@@ -31,12 +31,15 @@ class LiveRunner final : public tuner::Runner {
   /// What is known of a cell after its first calls.
   struct Known {
     CellCheck check{};
+    std::string ran{};  ///< What the vendor's library said that it ran.
     bool slow = false;  ///< One call works through more memory than caches hold: nothing is warm before the next.
   };
   [[nodiscard]] tuner::Measured measure(const Problem& problem, const Plan& plan, int calls);
   [[nodiscard]] const Known& validated(const Problem& problem, const Plan& plan);
 
   [[nodiscard]] CellCheck validate(const Problem& problem, const Plan& plan);
+  /// The same while the vendor's library tells what it runs.
+  [[nodiscard]] Known validate_and_listen(const Problem& problem, const Plan& plan);
   [[nodiscard]] BlockOfSamples block(const Problem& problem, const Plan& plan, int warm_up, int calls);
 
   SweepWorker& worker_;

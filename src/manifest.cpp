@@ -59,6 +59,7 @@ Json launch_json(const LaunchFacts& launch) {
             {"bindings", launch.bindings},
             {"oversubscribed", launch.oversubscribed}};
   if (!launch.clocks.empty()) json["sm_clocks"] = launch.clocks;
+  if (!launch.vendor_log.empty()) json["vendor_log"] = launch.vendor_log;
   return json;
 }
 

@@ -18,6 +18,7 @@ struct LaunchFacts {
   std::vector<std::string> bindings;  ///< By rank: the CPUs that it may run on, "0-3,8".
   bool oversubscribed = false;        ///< More ranks than cores.
   std::vector<std::string> clocks{};  ///< cuda: of each GPU that rank 0 sees, at the start; empty on host.
+  std::string vendor_log{};           ///< cuda: "on", or why the vendor is not asked what it runs.
 };
 
 /// Hardware, machine, software, environment that matters, and the configuration.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view columns =
     "collective,dtype,op,count,bytes,rows,cols,ranks,placement,memory,launch_mode,epilogue,variant,blocks,threads,"
     "chunk_bytes,status,samples,rejected,median_us,ci_low_us,ci_high_us,p5_us,p95_us,min_us,algbw_gbs,busbw_gbs,"
-    "vendor_us,vs_vendor,converged,noisy,sm_mhz,throttled";
+    "vendor_us,vs_vendor,converged,noisy,sm_mhz,throttled,ran";
 constexpr double median_confidence = 0.99;
 
 /// Severity: a cell that was wrong once is wrong.
@@ -51,6 +51,7 @@ void add(Gathered& gathered, const tuner::Record& record) {
   cell.rejected += record.rejected;
   (fresh ? gathered.fresh_rejected : gathered.search_rejected) += record.rejected;
   cell.oversubscribed = cell.oversubscribed || record.oversubscribed;
+  if (!record.ran.empty()) cell.ran = record.ran;
   if (!record.clock) return;
   cell.throttled += record.clock->throttled;
   if (const int mhz = record.clock->sm_mhz; mhz > 0) cell.sm_mhz = cell.sm_mhz == 0 ? mhz : std::min(cell.sm_mhz, mhz);
@@ -124,11 +125,13 @@ std::string to_csv(std::span<const CellSummary> cells) {
                         name_of(cell.status), cell.samples_us.size(), cell.rejected);
     const bool timed = cell.timed();
     const auto at = [&](double fraction) { return timed ? tuner::percentile(cell.samples_us, fraction) : 0; };
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number(cell.median_us), number(cell.ci_low_us),
-                        number(cell.ci_high_us), number(at(0.05)), number(at(0.95)), number(at(0)),
-                        number(algbw_gbs(p, cell.median_us)), number(busbw_gbs(p, cell.median_us)),
+    std::string ran = cell.ran;
+    std::ranges::replace(ran, ',', ';');
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", number(cell.median_us),
+                        number(cell.ci_low_us), number(cell.ci_high_us), number(at(0.05)), number(at(0.95)),
+                        number(at(0)), number(algbw_gbs(p, cell.median_us)), number(busbw_gbs(p, cell.median_us)),
                         number(cell.vendor_us), timed ? number(cell.vendor_us / cell.median_us) : "", cell.converged,
-                        cell.noisy, cell.sm_mhz > 0 ? std::to_string(cell.sm_mhz) : "", cell.throttled);
+                        cell.noisy, cell.sm_mhz > 0 ? std::to_string(cell.sm_mhz) : "", cell.throttled, ran);
   }
   return text;
 }

@@ -20,6 +20,7 @@ struct CellSummary {
   bool noisy = false;
   bool oversubscribed = false;
   int sm_mhz = 0;        ///< cuda: the lowest block's median clock; 0 = unknown.
+  std::string ran;       ///< What the vendor said that it ran, last.
   int throttled = 0;     ///< Of `rejected`: a GPU was held below its clock.
   double median_us = 0;  ///< 0: not timed.
   double ci_low_us = 0;  ///< 99 %; 0: too few samples.

@@ -12,6 +12,7 @@
 #include "runtime/cuda_clocks.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
+#include "runtime/vendor_log.h"
 #include "src/device_memory.h"
 #include "src/machine.h"
 #include "src/manifest.h"
@@ -106,6 +107,12 @@ std::vector<std::string> clocks_of(DeviceKind device) {
                                 reason.empty() ? fmt::format("{} MHz{}", now.sm_mhz, held) : "unknown: " + reason));
   }
   return texts;
+}
+
+std::string vendor_log_of(DeviceKind device) {
+  if (device == DeviceKind::host) return {};
+  const std::string reason = cuda::VendorLog().why_not();
+  return reason.empty() ? "on" : "off: " + reason;
 }
 
 std::string launch_id() { return fmt::format("{}/{}", utc_now(), ::getpid()); }
@@ -276,7 +283,8 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
   std::unique_ptr<Book> book;
   const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
-    book = open_book(request, config, {launch_id(), bindings, crowded, clocks_of(config.device)});
+    book = open_book(request, config,
+                     {launch_id(), bindings, crowded, clocks_of(config.device), vendor_log_of(config.device)});
     greet(config, *book, session.size());
     return std::to_string(book->launches);
   });

@@ -68,10 +68,12 @@ std::string describe(const Problem& problem) {
 
 std::string case_line(std::span<const CellSummary> cells, Numerics numerics) {
   const CellSummary* best = nullptr;
+  std::string vendor_ran;
   int bad = 0, unsupported = 0;
   for (const auto& cell : cells) {
     bad += cell.status != CellStatus::ok && cell.status != CellStatus::unsupported;
     unsupported += cell.status == CellStatus::unsupported;
+    if (cell.plan.variant == "vendor" && !cell.ran.empty()) vendor_ran = " by " + cell.ran;
     if (!admits(numerics, variant(cell.plan.variant).traits.numerics)) continue;
     if (cell.timed() && (best == nullptr || cell.median_us < best->median_us)) best = &cell;
   }
@@ -81,7 +83,8 @@ std::string case_line(std::span<const CellSummary> cells, Numerics numerics) {
   } else {
     text += fmt::format("{} {:.2f} us", plan_words(best->plan), best->median_us);
     if (best->vendor_us > 0 && best->plan.variant != "vendor")
-      text += fmt::format(", vendor {:.2f} us ({:.2f}x)", best->vendor_us, best->vendor_us / best->median_us);
+      text +=
+          fmt::format(", vendor {:.2f} us{} ({:.2f}x)", best->vendor_us, vendor_ran, best->vendor_us / best->median_us);
     if (best->oversubscribed) text += " [oversubscribed]";
     if (!best->converged) text += " [not converged]";
   }

@@ -66,9 +66,9 @@ std::optional<Clock> clock_from_json(const JsonObject& record) {
 }
 
 Record record_from_json(const Json& json) {
-  static constexpr std::array<std::string_view, 15> known{
+  static constexpr std::array<std::string_view, 16> known{
       "status",    "problem", "plan",           "launch", "block", "stage", "samples_us", "rejected",
-      "converged", "noisy",   "oversubscribed", "clock",  "mode",  "cache", "reason"};
+      "converged", "noisy",   "oversubscribed", "clock",  "mode",  "cache", "reason",     "ran"};
   const JsonObject object(json, "", known);
   return {.status = object.word<CellStatus>("status"),
           .problem = problem_from_json(object.raw("problem"), object.at("problem")),
@@ -84,7 +84,8 @@ Record record_from_json(const Json& json) {
           .clock = clock_from_json(object),
           .mode = object.word<Mode>("mode", Mode::latency),
           .cache = object.word<CacheState>("cache", CacheState::rewritten),
-          .reason = object.text("reason", "")};
+          .reason = object.text("reason", ""),
+          .ran = object.text("ran", "")};
 }
 
 }  // namespace
@@ -111,6 +112,7 @@ std::string to_line(const Record& record) {
   if (record.oversubscribed) json["oversubscribed"] = true;
   if (record.clock) json["clock"] = to_json(*record.clock);
   if (!record.reason.empty()) json["reason"] = record.reason;
+  if (!record.ran.empty()) json["ran"] = record.ran;
   std::string body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   body.pop_back();  // the closing brace follows the checksum
   const std::string sum = hex(crc32(body));

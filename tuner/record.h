@@ -49,6 +49,7 @@ struct Record {
   Mode mode = Mode::latency;
   CacheState cache = CacheState::rewritten;
   std::string reason{};  ///< For people: why the status is not ok.
+  std::string ran{};     ///< What the vendor says that it ran ("ring/ll channels 0..3"); empty where it does not tell.
 
   bool operator==(const Record&) const = default;
 };

@@ -26,7 +26,8 @@ std::vector<Measured> ReplayRunner::round(const Problem& problem, std::span<cons
         .noisy = record.noisy,
         .oversubscribed = record.oversubscribed,
         .clock = record.clock,
-        .reason = record.reason};
+        .reason = record.reason,
+        .ran = record.ran};
     for (const double sample : measured.samples_us) clock_s_ += sample * 1e-6 + overhead_s_;
     answers.push_back(std::move(measured));
   }

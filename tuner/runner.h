@@ -21,6 +21,7 @@ struct Measured {
   bool oversubscribed = false;
   std::optional<Clock> clock{};
   std::string reason{};
+  std::string ran{};
 };
 
 class Runner {

@@ -59,7 +59,8 @@ const std::vector<Measured>& Session::round(const Problem& problem, std::span<co
                         .clock = measured.clock,
                         .mode = options_.mode,
                         .cache = options_.cache,
-                        .reason = measured.reason});
+                        .reason = measured.reason,
+                        .ran = measured.ran});
     index_[problem].push_back(records_.size() - 1);
     if (sink_) sink_(records_.back());
   }

@@ -4,6 +4,7 @@
 #include "runtime/cuda_clocks.h"
 #include "runtime/cuda_device.h"
 #include "runtime/cuda_timing.h"
+#include "runtime/vendor_log.h"
 
 namespace attune::cuda {
 
@@ -53,5 +54,13 @@ Clocks::Clocks(int /*device*/) {}
 Clocks::~Clocks() = default;
 std::string Clocks::why_not() const { return reason; }
 ClockSample Clocks::sample() const { return {}; }
+
+struct VendorLog::State {
+  std::string missing = reason;
+};
+VendorLog::VendorLog() : state_(std::make_unique<State>()) {}
+VendorLog::~VendorLog() = default;
+const std::string& VendorLog::why_not() const { return state_->missing; }
+std::string VendorLog::text() const { return {}; }
 
 }  // namespace attune::cuda

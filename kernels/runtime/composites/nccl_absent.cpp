@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "runtime/cuda_backend.h"
 #include "runtime/cuda_vendor.h"
+#include "runtime/vendor_log.h"
 
 namespace attune::cuda {
 
@@ -21,5 +22,13 @@ class NoVendor final : public Vendor {
 
 std::string vendor_version() { return {}; }
 std::unique_ptr<Vendor> make_vendor(CudaTeam& /*team*/) { return std::make_unique<NoVendor>(); }
+
+struct VendorLog::State {
+  std::string missing = "this build has no NCCL";
+};
+VendorLog::VendorLog() : state_(std::make_unique<State>()) {}
+VendorLog::~VendorLog() = default;
+const std::string& VendorLog::why_not() const { return state_->missing; }
+std::string VendorLog::text() const { return {}; }
 
 }  // namespace attune::cuda

@@ -40,6 +40,7 @@ NcclLibrary load() {
   find(handle, "ncclReduceScatter", library.reduce_scatter, missing);
   find(handle, "ncclGroupStart", library.group_start, missing);
   find(handle, "ncclGroupEnd", library.group_end, missing);
+  library.reset_debug = reinterpret_cast<void (*)()>(::dlsym(handle, "ncclResetDebugInit"));
   int version = 0;
   if (missing.empty() && library.get_version(&version) == ncclSuccess)
     library.version = fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);

@@ -26,6 +26,7 @@ struct NcclLibrary {
   decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
   decltype(&::ncclGroupStart) group_start = nullptr;
   decltype(&::ncclGroupEnd) group_end = nullptr;
+  void (*reset_debug)() = nullptr;  ///< Reads NCCL_DEBUG and its like again; null where this NCCL cannot.
 };
 
 /// Loaded at the first call, once per process (ATTUNE_NCCL_LIBRARY names another file than libnccl.so.2).

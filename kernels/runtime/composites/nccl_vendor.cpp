@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "runtime/composites/forced_variable.h"
+
 namespace attune::cuda {
 
 namespace {
@@ -27,31 +29,6 @@ ncclRedOp_t op_of(Op op) {
 }
 
 std::byte* bytes_at(void* memory, Bytes offset) { return static_cast<std::byte*>(memory) + offset; }
-
-/// Sets a variable for a scope: NCCL reads the forced algorithm when a communicator is made.
-class Forced {
- public:
-  Forced(const char* name, const std::string& value) : name_(name) {
-    if (value.empty()) return;
-    const char* before = std::getenv(name);
-    if (before != nullptr) before_ = before;
-    had_ = before != nullptr;
-    set_ = true;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Forced() {
-    if (set_ && had_) ::setenv(name_, before_.c_str(), 1);
-    if (set_ && !had_) ::unsetenv(name_);
-  }
-  Forced(const Forced&) = delete;
-  Forced& operator=(const Forced&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-  bool had_ = false;
-  bool set_ = false;
-};
 
 [[noreturn]] void refuse_choice(std::string_view variant) {
   throw Error(Status::usage, fmt::format("unknown choice of the vendor '{}'", variant),
@@ -117,8 +94,8 @@ ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault, bool& 
   if (choice.ctas > 0) config.minCTAs = config.maxCTAs = choice.ctas;
   {
     const DeviceGuard guard(place);
-    const Forced algorithm("NCCL_ALGO", choice.algorithm);
-    const Forced protocol("NCCL_PROTO", choice.protocol);
+    const ForcedVariable algorithm("NCCL_ALGO", choice.algorithm);
+    const ForcedVariable protocol("NCCL_PROTO", choice.protocol);
     const auto code = nccl().comm_init(&comm, bootstrap.size(), id, bootstrap.rank(), &config);
     mine = fault_of(code, "ncclCommInitRankConfig", place);
     refused = refuses(code);

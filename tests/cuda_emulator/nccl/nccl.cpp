@@ -1,13 +1,16 @@
 /// A stand-in for the part of NCCL that attune uses: collectives through shared memory of the host, in stream order, so
-/// that they can be captured. There is no NVLS. `ATTUNE_EMULATED_NCCL_FAIL=call[@rank]` makes a call fail.
+/// that they can be captured. There is no NVLS. `ATTUNE_EMULATED_NCCL_FAIL=call[@rank]` makes a call fail. The log of
+/// its choices is NCCL's: NCCL_DEBUG and its like are read once, and again after ncclResetDebugInit.
 #include <nccl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,6 +57,8 @@ void run_step(void* data);
 }  // namespace
 
 struct ncclComm {
+  std::string algorithm = "TREE", protocol = "LL";
+  int channels = 2;
   ncclComm(const std::string& name, int rank, int ranks) : rank(rank), ranks(ranks), meeting(name, rank, ranks) {}
   int rank, ranks;
   Meeting meeting;
@@ -121,6 +126,41 @@ bool forced(const char* variable, std::string_view value) {
   return text != nullptr && value == text;
 }
 
+std::string upper(const char* text, const std::string& otherwise) {
+  if (text == nullptr) return otherwise;
+  std::string word = text;
+  std::ranges::transform(word, word.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  return word;
+}
+
+/// Where the log goes; null: nowhere.
+struct Log {
+  bool fresh = true;
+  std::FILE* file = nullptr;
+
+  void read() {
+    if (!fresh) return;
+    fresh = false;
+    if (file != nullptr && file != stdout) std::fclose(file);
+    const char* name = std::getenv("NCCL_DEBUG_FILE");
+    const char* subsystem = std::getenv("NCCL_DEBUG_SUBSYS");
+    const bool tells = forced("NCCL_DEBUG", "INFO") && subsystem != nullptr && std::string_view(subsystem) == "TUNING";
+    file = !tells ? nullptr : name != nullptr ? std::fopen(name, "w") : stdout;
+    if (file != nullptr) std::setvbuf(file, nullptr, _IOLBF, 0);
+  }
+} debug_log;
+
+void tell(const char* call, std::size_t bytes, const ncclComm& comm) {
+  debug_log.read();
+  if (comm.rank != 0 || debug_log.file == nullptr) return;
+  std::fprintf(debug_log.file,
+               "emulated:%d:%d [0] NCCL INFO %s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}\n", getpid(),
+               getpid(), call, bytes, comm.algorithm.c_str(), comm.protocol.c_str(), comm.channels - 1);
+  // Tests count what is told: nothing may be while something is timed.
+  if (const char* count = std::getenv("ATTUNE_EMULATED_NCCL_TOLD"))
+    if (std::FILE* file = std::fopen(count, "a")) std::fprintf(file, "%s %zu\n", call, bytes), std::fclose(file);
+}
+
 }  // namespace
 
 extern "C" {
@@ -133,7 +173,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::snprintf(id->internal, sizeof id->internal, "/attune-emulated-nccl-%d-%d", getpid(), serial++);
   return planted("ncclGetUniqueId", 0) ? ncclSystemError : ncclSuccess;
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* /*config*/) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   if (forced("NCCL_ALGO", "nvls")) return ncclInvalidUsage;
   if (planted("ncclCommInitRankConfig", rank)) return ncclSystemError;
   if (std::getenv("ATTUNE_EMULATED_NCCL_FAIL") != nullptr && planted("ncclCommInitRankConfig", rank ^ 1))
@@ -144,6 +184,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
       cudaHostRegister(made->meeting.slot(0), static_cast<std::size_t>(ranks) * Meeting::room, 0) != cudaSuccess)
     return ncclSystemError;
   made->result = static_cast<std::byte*>(result);
+  made->algorithm = upper(std::getenv("NCCL_ALGO"), made->algorithm);
+  made->protocol = upper(std::getenv("NCCL_PROTO"), made->protocol);
+  if (config->maxCTAs != NCCL_CONFIG_UNDEF_INT) made->channels = config->maxCTAs;
   *comm = made.release();  // never freed: streams may still run its steps
   return ncclSuccess;
 }
@@ -160,11 +203,13 @@ const char* ncclGetErrorString(ncclResult_t error) {
   return error == ncclSuccess ? "no error" : error == ncclInvalidUsage ? "invalid usage" : "an emulated error";
 }
 const char* ncclGetLastError(ncclComm_t /*comm*/) { return ""; }
+void ncclResetDebugInit() { debug_log.fresh = true; }
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
   if (planted("ncclAllReduce", comm->rank)) return ncclInternalError;
+  tell("AllReduce", count * static_cast<std::size_t>(attune::size_of(dtype_of(type))), *comm);
   return collective(in, out, count, type, op, -1, comm, stream);
 }
 ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,

@@ -30,8 +30,13 @@ class Vendor(EmulatedTest):
             folder = Path(name)
             (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
             self.process = attune("sweep", "--config", folder / "config.json", "--out", folder / "run", ranks=ranks,
-                                  **environment)
+                                  ATTUNE_EMULATED_NCCL_TOLD=str((folder / "told").resolve()), **environment)
             self.assertEqual(self.process.returncode, code, self.says(self.process))
+            told = folder / "told"
+            self.told = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+            self.manifest = json.loads((folder / "run" / "manifest.json").read_text(encoding="utf-8"))
+            journal = (folder / "run" / "journal.jsonl").read_text(encoding="utf-8")
+            self.records = [json.loads(line) for line in journal.splitlines()]
             with open(folder / "run" / "summary.csv", encoding="utf-8", newline="") as file:
                 return {(row["variant"], row["launch_mode"]): row for row in csv.DictReader(file)}
 
@@ -53,6 +58,34 @@ class Vendor(EmulatedTest):
             for name in ("vendor", "mesh", "vendor:nccl/ring/ll/4"):
                 self.assertEqual(rows[name, mode]["status"], "ok", self.says(self.process))
             self.assertEqual(rows["vendor:nccl/nvls", mode]["status"], "unsupported", self.says(self.process))
+
+    def test_what_it_ran_is_recorded_and_told_outside_of_what_is_timed(self):
+        rows = self.sweep(CONFIG)
+        ran = {"vendor": "tree/ll channels 0..1", "vendor:nccl/ring/ll/4": "ring/ll channels 0..3", "mesh": ""}
+        for mode in ("eager", "graph"):
+            for name, text in ran.items():
+                self.assertEqual(rows[name, mode]["ran"], text, self.says(self.process))
+        for record in self.records:
+            if record["status"] == "ok":
+                self.assertEqual(record.get("ran", ""), ran[record["plan"]["variant"]])
+        self.assertEqual(self.manifest["launches"][0]["vendor_log"], "on")
+        # Three validated calls of two choices in two modes, and what the vendor gives the other choice to compare with:
+        # thousands are timed.
+        self.assertLessEqual(len(self.told), 2 * (2 * 3 + 1), self.told)
+        self.assertEqual(set(self.told), {"AllReduce 1000"})
+        self.assertNotIn("Bytes ->", self.process.stdout_text + self.process.stderr_text)
+
+    def test_a_log_of_the_user_is_left_alone(self):
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            log = Path(name).resolve() / "log"
+            rows = self.sweep({**CONFIG, "launch_modes": ["eager"]}, NCCL_DEBUG_FILE=str(log))
+            self.assertFalse(log.exists())
+        self.assertEqual(rows["vendor", "eager"]["ran"], "")
+        self.assertRegex(self.manifest["launches"][0]["vendor_log"], "off: NCCL_DEBUG_FILE is set")
+
+    def test_bench_says_what_it_ran(self):
+        process = self.benches("-b", 4000, "-e", 4000, "--variant", "vendor:nccl/tree/simple", ranks=2)
+        self.assertEqual(process.stdout_text.count("(by hand), ran tree/simple channels 0..1"), 2, self.says(process))
 
     def test_fused_baselines(self):
         for row in self.sweep(FUSED, ranks=2).values():

@@ -183,10 +183,11 @@ TEST(Summary, TellsTheLowestClockAndHowOftenItWasHeldDown) {
   std::vector<tuner::Record> records{record_of(5), record_of(5), record_of(5)};
   records[0].clock = tuner::Clock{.sm_mhz = 1980, .least_mhz = 1980};
   records[1].clock = tuner::Clock{.sm_mhz = 1500, .least_mhz = 1200, .throttled = 3, .reasons = "heat"};
+  records[2].ran = "tree/ll channels 0..1";
   const auto cells = summarise(records, 0.03);
   EXPECT_EQ(cells[0].sm_mhz, 1500);
   EXPECT_EQ(cells[0].throttled, 3);
-  EXPECT_NE(to_csv(cells).find(",1500,3\n"), std::string::npos) << to_csv(cells);
+  EXPECT_NE(to_csv(cells).find(",1500,3,tree/ll channels 0..1\n"), std::string::npos) << to_csv(cells);
 }
 
 TEST(Summary, AWrongCellIsWrongWhateverElseWasRecorded) {

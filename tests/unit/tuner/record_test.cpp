@@ -27,6 +27,7 @@ TEST(Record, RoundTripsInEveryField) {
   record.converged = false;
   record.noisy = true;
   record.oversubscribed = true;
+  record.ran = "ring/ll channels 0..3";
   record.clock = Clock{.sm_mhz = 1980, .least_mhz = 1200, .throttled = 2, .reasons = "power cap, heat"};
   record.mode = Mode::throughput;
   record.cache = CacheState::hot;

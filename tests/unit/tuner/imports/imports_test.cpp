@@ -1,5 +1,6 @@
 /// Logs of others: what they hold becomes records, and what they lack, lose or do not say is named.
 #include "tuner/imports/imports.h"
+#include "tuner/imports/nccl_log.h"
 
 #include <gtest/gtest.h>
 
@@ -285,6 +286,26 @@ TEST(ImportMscclpp, AlgorithmsBecomePlans) {
   EXPECT_TRUE(noted(imported, "1 entries are no cells"));
   EXPECT_THROW((void)read(R"({"profiles": 5})"), std::exception);
   EXPECT_THROW((void)read(R"({"profiles": []})"), Error);
+}
+
+TEST(NcclLog, TellsWhatTheLastCallRan) {
+  const std::string head = "node:12:12 [0] NCCL INFO ";
+  const std::string log = head + "Algorithm   | Tree | Ring\n" + head +
+                          "AllReduce: 4096 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}\n" + "noise\n" + head +
+                          "AllReduce: 8192 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n" + head + "done\n";
+  EXPECT_EQ(ran_by_nccl(log), "ring/ll128 channels 0..15");
+  EXPECT_EQ(ran_by_nccl(log.substr(0, log.find("..15"))), "tree/ll channels 0..1") << "a line that is cut is none";
+  EXPECT_EQ(ran_by_nccl(head + "AllReduce [Symmetric]: 4096 Bytes -> Kernel AllReduce_AGxLL_R nchannels 4 nthreads 512 "
+                               "nWorks 1\n"),
+            "symmetric/AllReduce_AGxLL_R channels 0..3 threads 512");
+  EXPECT_EQ(ran_by_nccl(head + "AllReduce: 8 Bytes -> Algo 1 proto 2 time 12.5\n"), "ring/simple") << "as of old";
+}
+
+TEST(NcclLog, PassesOverWhatItDoesNotKnow) {
+  for (const char* rest :
+       {"", "\n", " Bytes -> \n", "8 Bytes -> Algo\n", "8 Bytes -> Algo RING\n", "8 Bytes -> Kernel\n",
+        "8 Bytes -> Method X proto Y\n", "8 Bytes -> Algo RING protocol LL channel\n"})
+    EXPECT_EQ(ran_by_nccl(std::string("NCCL INFO AllReduce: ") + rest), "") << rest;
 }
 
 }  // namespace
