@@ -4,6 +4,7 @@
 
 #include "device/host_memory.h"
 #include "runtime/cuda_device.h"
+#include "runtime/symmetric_memory.h"
 #include "src/device_memory.h"
 #include "src/units.h"
 #include "src/words.h"
@@ -48,7 +49,8 @@ void declare_repeats(CLI::App& app, BenchFlags& flags) {
   count("-c,--check", flags.check, "Validated calls per size, with data of which every bit is known", 0, 1000);
   count("-a,--average", flags.average, "Whose time: 0 rank 0, 1 average, 2 least, 3 most over ranks", 0, 3);
   count("-C,--report_cputime", flags.cpu_time, "Name the time cputime; on host the caller works all the time", 0, 1);
-  count("-R,--local_register", flags.registered, "1 or 2: memory that peers can address, 0: staged (any memory)", 0, 2);
+  count("-R,--local_register", flags.registered,
+        "1: memory that peers can address, 2: the vendor on NCCL's windows, too; 0: staged (any memory)", 0, 2);
   app.add_option("-T,--timeout", flags.timeout_s, "Seconds that a wait may last; 0 = ATTUNE_TIMEOUT_S, default 30")
       ->check(CLI::NonNegativeNumber);
   app.add_option("-J,--output_file", flags.output, "Write everything to this .json file, too");
@@ -136,6 +138,10 @@ void understand_choice(const BenchFlags& flags, BenchRequest& request) {
                 "name the variant that they are for");
   if (!flags.against.empty() && flags.against != "vendor") refuse_word(flags.against, "bench: --against", {"vendor"});
   request.against_vendor = !flags.against.empty();
+  if (flags.registered == 2 && request.device == DeviceKind::cuda) {
+    request.vendor = cuda::symmetric_choice;
+    if (request.plan.variant == "vendor") request.plan.variant = request.vendor;
+  }
   if (flags.cache != "hot" && flags.cache != "rewritten")
     refuse_word(flags.cache, "bench: --cache", {"hot", "rewritten"});
   request.cache = *parse<tuner::CacheState>(flags.cache);

@@ -40,8 +40,9 @@ struct BenchRequest {
   Numerics numerics = Numerics::rank_order;
   tuner::CacheState cache = tuner::CacheState::hot;
   bool against_vendor = false;
-  Plan plan{};           ///< By hand,
-  bool by_table = true;  ///< or the table's choice.
+  std::string vendor = "vendor";  ///< What --against means: with windows (-R 2) the vendor's choice that uses them.
+  Plan plan{};                    ///< By hand,
+  bool by_table = true;           ///< or the table's choice.
 
   /// Calls one by one from a common start, instead of nccl-tests' loop of calls back to back.
   [[nodiscard]] bool isolated() const { return against_vendor || cache != tuner::CacheState::hot; }

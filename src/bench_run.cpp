@@ -80,7 +80,7 @@ double BenchRunner::over_ranks(double mine) {
 double BenchRunner::back_to_back_on_gpu(const Problem& problem, const Plan& plan) {
   const auto& flags = request_.flags;
   GpuCalls& gpu = team_.gpu();
-  const Operands operands = team_.operands(problem, 0);
+  const Operands operands = team_.operands(problem, plan, 0);
   const bool graph = problem.launch_mode == LaunchMode::graph;
   const int calls = graph ? flags.iters * flags.aggregated : flags.aggregated;
   const int launches = graph ? flags.graph : flags.iters;
@@ -103,7 +103,7 @@ double BenchRunner::back_to_back_on_gpu(const Problem& problem, const Plan& plan
 
 double BenchRunner::back_to_back(const Problem& problem, const Plan& plan) {
   const auto& flags = request_.flags;
-  const Operands operands = team_.operands(problem, 0);
+  const Operands operands = team_.operands(problem, plan, 0);
   calls_.by_table = request_.by_table;
   if (team_.on_gpus()) return back_to_back_on_gpu(problem, plan);
   for (int i = 0; i < flags.warm_up; ++i) call(problem, plan, operands);
@@ -129,7 +129,7 @@ double BenchRunner::isolated_call(Measurer& measurer, const Problem& problem, co
 
 /// Pairs in random order (the same on all ranks); a pair with a refused sample counts only if there are too few others.
 void BenchRunner::isolated(const Problem& problem, BenchHalf& half) {
-  const Plan vendor;
+  const Plan vendor{.variant = request_.vendor};
   std::mt19937 random(12345);
   std::vector<double> ours, theirs, all_ours, all_theirs;
   const int pairs = request_.flags.iters;
@@ -164,7 +164,7 @@ void BenchRunner::isolated(const Problem& problem, BenchHalf& half) {
 /// Calls with data of which every bit of the result is known, apart from the timed ones.
 void BenchRunner::check(const Problem& problem, BenchHalf& half) {
   TestData data(problem, DataKind::exact, team_.rank(), seed);
-  const Operands operands = team_.operands(problem, 0);
+  const Operands operands = team_.operands(problem, half.plan, 0);
   calls_.by_table = request_.by_table;
   struct Verdict {
     Index wrong = 0;
@@ -208,7 +208,7 @@ std::string BenchRunner::choice_of(const Problem& problem) const {
 std::string BenchRunner::first_call(const Problem& problem, const Plan& plan) {
   std::optional<cuda::VendorLog> log;
   if (plan.variant.starts_with("vendor") && team_.rank() == 0) log.emplace();
-  call(problem, plan, team_.operands(problem, 0));
+  call(problem, plan, team_.operands(problem, plan, 0));
   return log ? tuner::ran_by_nccl(log->text()) : std::string();
 }
 
@@ -225,7 +225,7 @@ BenchHalf BenchRunner::half(const Problem& problem) {
     throw Error(Status::unsupported, "bench: " + half.plan.variant + choice_of(problem) + " cannot run this: " + reason,
                 "choose another variant or size");
   if (problem.count > 0) {
-    HostImage in(team_.comm(), team_.operands(problem, 0).in, problem.bytes(), 0);
+    HostImage in(team_.comm(), team_.operands(problem, half.plan, 0).in, problem.bytes(), 0);
     TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(in.data(), 0);
     in.upload();
     calls_.by_table = request_.by_table;
@@ -252,7 +252,7 @@ BenchRow BenchRunner::row(DType dtype, Op op, Bytes bytes) {
   problem.ranks = team_.size();
   problem.memory = request_.memory;
   if (request_.flags.graph > 0) problem.launch_mode = LaunchMode::graph;
-  if (const std::string reason = team_.no_room(problem); !reason.empty())
+  if (const std::string reason = team_.no_room(problem, request_.plan); !reason.empty())
     throw Error(Status::device, "bench: " + reason, "use a smaller -e");
   for (const Placement placement : all_of<Placement>()) {
     problem.placement = placement;

@@ -9,6 +9,7 @@
 #include "core/hardware.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
+#include "runtime/symmetric_memory.h"
 #include "src/bench_print.h"
 #include "src/command.h"
 #include "src/device_memory.h"
@@ -56,6 +57,8 @@ std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
   TeamRequest team{.or_nothing = true};
   team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : timeout_from_environment(team.timeout_s);
   (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
+  const bool windows = request.plan.variant == cuda::symmetric_choice || request.vendor == cuda::symmetric_choice;
+  if (windows && request.memory == Memory::registered) team.symmetric_bytes = room;
   require_one_node(MPI_COMM_WORLD);
   return std::make_unique<SweepTeam>(
       std::make_unique<MpiBootstrap>(MPI_COMM_WORLD),

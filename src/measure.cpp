@@ -172,7 +172,7 @@ Measurer::Lap Measurer::timed_on_gpu(const Problem& problem, const Plan& plan, c
 
 Measurer::Lap Measurer::timed_call(const Problem& problem, const Plan& plan) {
   ++call_;
-  Operands operands = team_.operands(problem, options_.cache == tuner::CacheState::rotating ? call_ : 0);
+  Operands operands = team_.operands(problem, plan, options_.cache == tuner::CacheState::rotating ? call_ : 0);
   operands.epilogue.kind = problem.epilogue;
   if (problem.epilogue != EpilogueKind::none) operands.epilogue.operand = operands.in;
   operands.epilogue.cols = std::max<Index>(1, problem.cols);

@@ -12,6 +12,7 @@
 #include "runtime/cuda_clocks.h"
 #include "runtime/cuda_device.h"
 #include "runtime/mpi_bootstrap.h"
+#include "runtime/symmetric_memory.h"
 #include "runtime/vendor_log.h"
 #include "src/device_memory.h"
 #include "src/machine.h"
@@ -139,6 +140,8 @@ TeamRequest team_request(const SweepConfig& config) {
   request.timeout_s = config.timeout_s;
   request.registered_bytes = largest_message(config, Memory::registered);
   request.staged_bytes = largest_message(config, Memory::staged);
+  if (std::ranges::count(config.variants, cuda::symmetric_choice) > 0)
+    request.symmetric_bytes = request.registered_bytes;
   request.smaller = messages_of(config);
   for (const Collective collective : config.collectives) request.fused = request.fused || is_fused(collective);
   Bytes cache = std::max(::sysconf(_SC_LEVEL3_CACHE_SIZE), 1L << 25);

@@ -1,5 +1,6 @@
 #include "src/sweep_executor.h"
 
+#include "runtime/symmetric_memory.h"
 #include "variants/registry.h"
 
 namespace attune::driver {
@@ -30,6 +31,8 @@ std::string Executor::why_not(const Communicator& comm, const Problem& problem, 
     if (comm.device() == DeviceKind::host) return "graphs need the cuda device";
     if (plan.variant == "naive") return "waits for the host, which a graph cannot hold";
   }
+  if (plan.variant == cuda::symmetric_choice && problem.memory == Memory::staged)
+    return "windows are memory that peers can address";
   const Traits& traits = variant(plan.variant).traits;
   if (traits.max_bytes > 0 && problem.bytes() > traits.max_bytes)
     return "takes at most " + std::to_string(traits.max_bytes) + " bytes";

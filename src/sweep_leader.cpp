@@ -124,7 +124,7 @@ std::string SweepLeader::why_not(const Problem& problem, const Plan& plan) const
   } else {
     reason = ask();
   }
-  return reason.empty() ? worker_.team().no_room(problem) : reason;
+  return reason.empty() ? worker_.team().no_room(problem, plan) : reason;
 }
 
 std::vector<Plan> SweepLeader::runnable(const Problem& problem) const {

@@ -10,6 +10,7 @@
 
 #include "dispatch/table.h"
 #include "runtime/node_memory.h"
+#include "runtime/symmetric_memory.h"
 #include "src/validate_norm.h"
 
 namespace attune::driver {
@@ -31,8 +32,9 @@ int usable_cores(int ranks) {
 }
 }  // namespace
 
-MessageBuffers::MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread, bool fused)
-    : comm_(memory == Memory::registered ? &comm : nullptr),
+MessageBuffers::MessageBuffers(Communicator& comm, Source source, Bytes capacity, Bytes spread, bool fused)
+    : comm_(source == Source::registered ? &comm : nullptr),
+      source_(source),
       capacity_(capacity),
       spread_(spread),
       device_(comm.device()) {
@@ -53,7 +55,7 @@ double MessageBuffers::bytes_for(double capacity, Bytes spread, bool fused) {
 
 std::byte* MessageBuffers::make(Bytes bytes) {
   if (comm_ != nullptr) return static_cast<std::byte*>(comm_->allocate_bytes(bytes));
-  own_.push_back(plain_memory(device_, bytes));
+  own_.push_back(source_ == Source::symmetric ? cuda::symmetric_memory(bytes) : plain_memory(device_, bytes));
   return own_.back().get();
 }
 
@@ -104,25 +106,30 @@ SweepTeam::SweepTeam(std::unique_ptr<Bootstrap> bootstrap, MakeCommunicator make
 /// The release of memory is collective: not for a rank that leaves alone. Its communicator's end waits, but not for
 /// long.
 SweepTeam::~SweepTeam() {
-  if (std::uncaught_exceptions() > 0 && registered_ != nullptr) registered_->abandon();
+  if (std::uncaught_exceptions() == 0) return;
+  if (registered_ != nullptr) registered_->abandon();
+  (void)symmetric_.release();  // peers may still be in its windows
 }
 
 void SweepTeam::open() {
   comm_ = make_(request_.timeout_s);
   if (on_gpus()) gpu_ = std::make_unique<GpuCalls>(*comm_, request_.timeout_s);
-  if (request_.registered_bytes > 0) registered_ = fitting(Memory::registered, request_.registered_bytes);
-  if (request_.staged_bytes > 0) staged_ = fitting(Memory::staged, request_.staged_bytes);
+  using Source = MessageBuffers::Source;
+  if (request_.registered_bytes > 0) registered_ = fitting(Source::registered, request_.registered_bytes);
+  if (request_.staged_bytes > 0) staged_ = fitting(Source::plain, request_.staged_bytes);
+  if (request_.symmetric_bytes > 0 && comm_->why_not(cuda::symmetric_choice).empty())
+    symmetric_ = fitting(Source::symmetric, request_.symmetric_bytes);
 }
 
 /// Empty, or that the node does not have what the ranks' buffers, and validation and the vendor inside a call (about
 /// one more message each), would take.
-std::string SweepTeam::beyond_node(Memory memory, Bytes capacity) const {
+std::string SweepTeam::beyond_node(MessageBuffers::Source source, Bytes capacity) const {
   if (on_gpus()) return {};
   const NodeMemory node = node_memory();
   const auto message = static_cast<double>(capacity);
   const double buffers = size() * MessageBuffers::bytes_for(message, request_.spread, request_.fused);
   const double all = buffers + size() * message;
-  std::string reason = why_too_much(buffers, memory == Memory::registered, node);
+  std::string reason = why_too_much(buffers, source == MessageBuffers::Source::registered, node);
   if (reason.empty()) reason = why_too_much(all, false, node);
   if (reason.empty()) return {};
   return fmt::format("messages of {} need {} on this node ({} ranks: input, output and working memory), {}",
@@ -136,14 +143,14 @@ void SweepTeam::compare_notes(const std::string& refused) {
 
 /// Buffers for the largest messages that fit on all ranks. The ranks compare notes before every attempt (nothing that
 /// the node does not have is touched) and after it: plain memory is refused to one rank alone.
-std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) {
+std::unique_ptr<MessageBuffers> SweepTeam::fitting(MessageBuffers::Source source, Bytes wanted) {
   for (Bytes capacity = wanted;;) {
     std::unique_ptr<MessageBuffers> buffers;
     try {
-      compare_notes(beyond_node(memory, capacity));
+      compare_notes(beyond_node(source, capacity));
       std::string refused;
       try {
-        buffers = std::make_unique<MessageBuffers>(*comm_, memory, capacity, request_.spread, request_.fused);
+        buffers = std::make_unique<MessageBuffers>(*comm_, source, capacity, request_.spread, request_.fused);
       } catch (const Error& error) {
         if (error.status() != Status::device) throw;
         refused = error.what();
@@ -161,14 +168,21 @@ std::unique_ptr<MessageBuffers> SweepTeam::fitting(Memory memory, Bytes wanted) 
   }
 }
 
-std::string SweepTeam::no_room(const Problem& problem) const {
-  const auto& buffers = problem.memory == Memory::registered ? registered_ : staged_;
+MessageBuffers* SweepTeam::buffers_for(const Problem& problem, const Plan& plan) const {
+  if (problem.memory != Memory::registered) return staged_.get();
+  // Where a table made the choice, there may be no windows: the vendor does what it can on an application's memory.
+  const bool windows = plan.variant == cuda::symmetric_choice && symmetric_ != nullptr;
+  return windows ? symmetric_.get() : registered_.get();
+}
+
+std::string SweepTeam::no_room(const Problem& problem, const Plan& plan) const {
+  const MessageBuffers* buffers = buffers_for(problem, plan);
   if (buffers != nullptr && problem.bytes() <= buffers->capacity()) return {};
   return why_small_.empty() ? "no buffers of this kind were made" : why_small_;
 }
 
-Operands SweepTeam::operands(const Problem& problem, int call) {
-  Operands operands = (problem.memory == Memory::registered ? registered_ : staged_)->operands(problem, call);
+Operands SweepTeam::operands(const Problem& problem, const Plan& plan, int call) {
+  Operands operands = buffers_for(problem, plan)->operands(problem, call);
   if (!is_fused(problem.collective)) return operands;
   if (gamma_for_ != problem) {
     gamma_ = gamma_weights(problem);
@@ -200,6 +214,7 @@ void SweepTeam::replace_communicator() {
   ++replaced_;
   if (registered_ != nullptr) registered_->abandon();
   (void)registered_.release();
+  (void)symmetric_.release();
   (void)gpu_.release();  // its graphs may still wait for a peer
   (void)comm_.release();
   staged_.reset();

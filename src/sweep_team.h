@@ -16,9 +16,11 @@ namespace attune::driver {
 /// Input and outputs of one rank in one kind of memory, with guard bytes around the outputs.
 class MessageBuffers {
  public:
+  /// registered and plain: what calls of registered and staged memory work on; symmetric: of the vendor's windows.
+  enum class Source { registered, plain, symmetric };
   /// Collective. Room for messages of `capacity` bytes, and `spread` more for rotating them; two outputs where fused
   /// kernels are measured. Throws Error(device) on all ranks when there is no room.
-  MessageBuffers(Communicator& comm, Memory memory, Bytes capacity, Bytes spread, bool fused);
+  MessageBuffers(Communicator& comm, Source source, Bytes capacity, Bytes spread, bool fused);
   ~MessageBuffers();
   MessageBuffers(const MessageBuffers&) = delete;
   MessageBuffers& operator=(const MessageBuffers&) = delete;
@@ -42,10 +44,11 @@ class MessageBuffers {
   void release();
 
   Communicator* comm_;
+  Source source_;
   Bytes capacity_;
   Bytes spread_;
   DeviceKind device_;
-  std::vector<std::shared_ptr<std::byte>> own_;  ///< staged: plain memory.
+  std::vector<std::shared_ptr<std::byte>> own_;  ///< What is not the communicator's.
   std::byte* in_ = nullptr;
   std::byte* out_ = nullptr;
   std::byte* normalised_ = nullptr;
@@ -55,6 +58,7 @@ struct TeamRequest {
   double timeout_s = 30;
   Bytes registered_bytes = 0;  ///< Largest message in each kind of memory; 0 = none.
   Bytes staged_bytes = 0;
+  Bytes symmetric_bytes = 0;     ///< For the vendor's choice that works on windows (runtime/symmetric_memory.h).
   std::vector<Bytes> smaller{};  ///< Ascending: where the largest does not fit, the largest of these that does.
   bool or_nothing = false;       ///< What does not fit is an Error(device).
   Bytes spread = 0;              ///< Extra room, so that successive calls find cold buffers.
@@ -86,8 +90,8 @@ class SweepTeam {
   [[nodiscard]] GpuCalls& gpu() { return *gpu_; }  ///< Only when on_gpus().
 
   /// Empty, or why messages of this size do not fit into memory of this kind here.
-  [[nodiscard]] std::string no_room(const Problem& problem) const;
-  [[nodiscard]] Operands operands(const Problem& problem, int call);
+  [[nodiscard]] std::string no_room(const Problem& problem, const Plan& plan) const;
+  [[nodiscard]] Operands operands(const Problem& problem, const Plan& plan, int call);
   /// The epilogue with its operand where calls can read it, until the next call of this.
   [[nodiscard]] EpilogueSpec for_device(EpilogueSpec epilogue, const Problem& problem);
   /// The weights of fused kernels as the host reads them.
@@ -100,8 +104,9 @@ class SweepTeam {
 
  private:
   void open();
-  [[nodiscard]] std::unique_ptr<MessageBuffers> fitting(Memory memory, Bytes wanted);
-  [[nodiscard]] std::string beyond_node(Memory memory, Bytes capacity) const;
+  [[nodiscard]] std::unique_ptr<MessageBuffers> fitting(MessageBuffers::Source source, Bytes wanted);
+  [[nodiscard]] std::string beyond_node(MessageBuffers::Source source, Bytes capacity) const;
+  [[nodiscard]] MessageBuffers* buffers_for(const Problem& problem, const Plan& plan) const;
   void compare_notes(const std::string& refused);
 
   std::unique_ptr<Bootstrap> bootstrap_;
@@ -113,6 +118,7 @@ class SweepTeam {
   std::unique_ptr<Communicator> comm_;
   std::unique_ptr<MessageBuffers> registered_;
   std::unique_ptr<MessageBuffers> staged_;
+  std::unique_ptr<MessageBuffers> symmetric_;
   std::unique_ptr<GpuCalls> gpu_;
   std::shared_ptr<std::byte> operand_;  ///< cuda: copies of the host's operand
   Bytes operand_room_ = 0;

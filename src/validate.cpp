@@ -51,9 +51,9 @@ void Validator::come_late_in_turn() {
 }
 
 /// The images of this problem's operands; they stay the same over all calls on one communicator.
-void Validator::look_at_operands() {
+void Validator::look_at_operands(const Plan& plan) {
   const Operands before = operands_;
-  operands_ = team_.operands(problem_, 0);
+  operands_ = team_.operands(problem_, plan, 0);
   const bool known = operands_.in == before.in && operands_.out == before.out && in_.data() != nullptr;
   if (known && images_of_ == team_.replaced()) return;
   images_of_ = team_.replaced();
@@ -67,7 +67,7 @@ Validator::Verdict Validator::call(TestData& data, const Plan& plan, bool scribb
   ++calls_;
   const Bytes out_bytes = outputs_ * size_of(problem_.dtype);
   const bool in_place = problem_.placement == Placement::in_place;
-  look_at_operands();
+  look_at_operands(plan);
   operands_.epilogue = team_.for_device(data.epilogue(calls_), problem_);
   for (HostImage* image : {in_place ? &in_ : &out_, &normalised_}) {
     if (image->data() == nullptr) continue;

@@ -37,7 +37,7 @@ class Validator {
   [[nodiscard]] Verdict random_call(const Plan& plan);
   [[nodiscard]] CellCheck agree(const Verdict& mine, bool same_bits);
   void come_late_in_turn();
-  void look_at_operands();
+  void look_at_operands(const Plan& plan);
   [[nodiscard]] const HostImage& output() const { return problem_.placement == Placement::in_place ? in_ : out_; }
 
   SweepTeam& team_;

@@ -4,6 +4,7 @@
 #include "runtime/cuda_clocks.h"
 #include "runtime/cuda_device.h"
 #include "runtime/cuda_timing.h"
+#include "runtime/symmetric_memory.h"
 #include "runtime/vendor_log.h"
 
 namespace attune::cuda {
@@ -54,6 +55,11 @@ Clocks::Clocks(int /*device*/) {}
 Clocks::~Clocks() = default;
 std::string Clocks::why_not() const { return reason; }
 ClockSample Clocks::sample() const { return {}; }
+
+std::string why_no_symmetric_memory() { return reason; }
+std::shared_ptr<std::byte> symmetric_memory(Bytes /*bytes*/) {
+  throw Error(Status::unsupported, std::string("no symmetric memory: ") + reason, "use the variant vendor");
+}
 
 struct VendorLog::State {
   std::string missing = reason;

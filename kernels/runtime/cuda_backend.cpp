@@ -45,7 +45,7 @@ class CudaBackend final : public Backend {
 
   [[nodiscard]] std::string why_not(std::string_view name) const override {
     const VariantInfo& info = variant(name);
-    if (info.name == "vendor") return why_not_vendor(name);
+    if (info.name == "vendor") return name == "vendor" ? vendor_->why_not() : vendor_->why_not(name);
     if (info.name == "naive") return {};
     if (info.traits.needs == Needs::many_nodes) return "needs more than one node";
     if (info.traits.needs == Needs::multimem) return team_.why_no_multimem();
@@ -104,11 +104,6 @@ class CudaBackend final : public Backend {
   }
 
  private:
-  [[nodiscard]] std::string why_not_vendor(std::string_view name) const {
-    if (name != "vendor") vendor_->check_name(name);
-    return vendor_->why_not();
-  }
-
   /// A kernel that is given memory of the host ends every later call of the process: found here, it is an Error(usage).
   void require_device(const void* memory, Bytes bytes, const char* what) const {
     if (memory != nullptr && !registered(memory, bytes)) require_device_memory(memory, what, team_.place());

@@ -17,8 +17,8 @@ class Vendor {
 
   /// Empty, or why there is none; equal on all ranks.
   [[nodiscard]] virtual const std::string& why_not() const = 0;
-  /// Throws Error(usage) for a `vendor:…` that it does not know.
-  virtual void check_name(std::string_view variant) const = 0;
+  /// The same of one of its choices. Throws Error(usage) for a `vendor:…` that it does not know.
+  [[nodiscard]] virtual std::string why_not(std::string_view variant) const = 0;
   /// On the call's stream. Throw Error(vendor), and Error(unsupported) when there is none.
   virtual void allreduce(const AllreduceCall& call, const std::string& variant) = 0;
   virtual void fused(const NormCall& call) = 0;

@@ -40,7 +40,12 @@ NcclLibrary load() {
   find(handle, "ncclReduceScatter", library.reduce_scatter, missing);
   find(handle, "ncclGroupStart", library.group_start, missing);
   find(handle, "ncclGroupEnd", library.group_end, missing);
-  library.reset_debug = reinterpret_cast<void (*)()>(::dlsym(handle, "ncclResetDebugInit"));
+  std::string optional;
+  find(handle, "ncclMemAlloc", library.mem_alloc, optional);
+  find(handle, "ncclMemFree", library.mem_free, optional);
+  find(handle, "ncclCommWindowRegister", library.window_register, optional);
+  find(handle, "ncclCommWindowDeregister", library.window_deregister, optional);
+  find(handle, "ncclResetDebugInit", library.reset_debug, optional);
   int version = 0;
   if (missing.empty() && library.get_version(&version) == ncclSuccess)
     library.version = fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);

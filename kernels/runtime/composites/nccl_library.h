@@ -7,6 +7,11 @@
 
 #include "runtime/cuda_check.h"
 
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 27, 0)  // as the header of a later one has them
+using ncclWindow_t = struct ncclWindow*;
+constexpr int NCCL_WIN_COLL_SYMMETRIC = 1;
+#endif
+
 namespace attune::cuda {
 
 /// The functions that are used. Pointers are valid when `missing` is empty.
@@ -26,7 +31,12 @@ struct NcclLibrary {
   decltype(&::ncclReduceScatter) reduce_scatter = nullptr;
   decltype(&::ncclGroupStart) group_start = nullptr;
   decltype(&::ncclGroupEnd) group_end = nullptr;
-  void (*reset_debug)() = nullptr;  ///< Reads NCCL_DEBUG and its like again; null where this NCCL cannot.
+  // Null where this NCCL lacks them:
+  decltype(&::ncclMemAlloc) mem_alloc = nullptr;
+  decltype(&::ncclMemFree) mem_free = nullptr;
+  ncclResult_t (*window_register)(ncclComm_t, void*, std::size_t, ncclWindow_t*, int) = nullptr;
+  ncclResult_t (*window_deregister)(ncclComm_t, ncclWindow_t) = nullptr;
+  void (*reset_debug)() = nullptr;  ///< Reads NCCL_DEBUG and its like again.
 };
 
 /// Loaded at the first call, once per process (ATTUNE_NCCL_LIBRARY names another file than libnccl.so.2).

@@ -8,6 +8,8 @@
 #include <cstdlib>
 
 #include "runtime/composites/forced_variable.h"
+#include "runtime/composites/nccl_windows.h"
+#include "runtime/symmetric_memory.h"
 
 namespace attune::cuda {
 
@@ -32,14 +34,15 @@ std::byte* bytes_at(void* memory, Bytes offset) { return static_cast<std::byte*>
 
 [[noreturn]] void refuse_choice(std::string_view variant) {
   throw Error(Status::usage, fmt::format("unknown choice of the vendor '{}'", variant),
-              fmt::format("use {}{{{}}}, then /{{{}}}, then /BLOCKS", prefix, fmt::join(algorithms, ","),
-                          fmt::join(protocols, ",")));
+              fmt::format("use {}{{{}}}, then /{{{}}}, then /BLOCKS; or {}", prefix, fmt::join(algorithms, ","),
+                          fmt::join(protocols, ","), symmetric_choice));
 }
 }  // namespace
 
 NcclChoice parse_nccl_choice(std::string_view variant) {
   NcclChoice choice;
-  if (variant == "vendor") return choice;
+  choice.symmetric = variant == symmetric_choice;
+  if (variant == "vendor" || choice.symmetric) return choice;
   if (!variant.starts_with(prefix)) refuse_choice(variant);
   std::string_view rest = variant.substr(prefix.size());
   const auto next = [&rest] {
@@ -68,6 +71,7 @@ NcclVendor::NcclVendor(CudaTeam& team) : team_(team) {
   else
     why_not_ = nccl().missing;
   why_not_ = first_fault(team.bootstrap(), why_not_);
+  why_no_windows_ = first_fault(team.bootstrap(), why_no_symmetric_memory());
   if (why_not_.empty()) {
     bool refused = false;
     const ncclComm_t made = make({}, why_not_, refused);
@@ -76,7 +80,15 @@ NcclVendor::NcclVendor(CudaTeam& team) : team_(team) {
 }
 
 NcclVendor::~NcclVendor() {
-  for (auto& [name, comm] : made_) (void)nccl().comm_abort(comm);  // destroy would wait for peers that may be gone
+  for (auto& [name, comm] : made_) {
+    forget_windows(comm);
+    (void)nccl().comm_abort(comm);  // destroy would wait for peers that may be gone
+  }
+}
+
+std::string NcclVendor::why_not(std::string_view variant) const {
+  const bool symmetric = parse_nccl_choice(variant).symmetric;
+  return why_not_.empty() && symmetric ? why_no_windows_ : why_not_;
 }
 
 /// Collective. All ranks get a communicator, or all the same fault; `refused`: because NCCL cannot do what was chosen.
@@ -103,8 +115,15 @@ ncclComm_t NcclVendor::make(const NcclChoice& choice, std::string& fault, bool& 
   const auto all = bootstrap.gather(refused ? 1 : 0);
   refused = std::ranges::find(all, 0) == all.end();
   fault = first_fault(bootstrap, mine);
+  if (fault.empty() && choice.symmetric) {
+    const DeviceGuard guard(place);
+    fault = register_windows(comm, bootstrap, place, refused);
+  }
   if (fault.empty()) return comm;
-  if (comm != nullptr) (void)nccl().comm_abort(comm);
+  if (comm != nullptr) {
+    forget_windows(comm);
+    (void)nccl().comm_abort(comm);
+  }
   return nullptr;
 }
 

@@ -11,11 +11,13 @@
 namespace attune::cuda {
 
 /// `vendor`, or one of NCCL's own choices: vendor:nccl/ALGORITHM[/PROTOCOL[/CTAS]], as NCCL_ALGO and NCCL_PROTO name
-/// them in lower case: vendor:nccl/ring/ll128/16.
+/// them in lower case: vendor:nccl/ring/ll128/16. Or vendor:nccl/symmetric: its kernels for windows
+/// (symmetric_memory.h).
 struct NcclChoice {
   std::string algorithm{};
   std::string protocol{};
   int ctas = 0;  ///< 0: NCCL's own.
+  bool symmetric = false;
 };
 /// Throws Error(usage) that lists what is known.
 [[nodiscard]] NcclChoice parse_nccl_choice(std::string_view variant);
@@ -29,7 +31,7 @@ class NcclVendor final : public Vendor {
   NcclVendor& operator=(const NcclVendor&) = delete;
 
   [[nodiscard]] const std::string& why_not() const override { return why_not_; }
-  void check_name(std::string_view variant) const override { (void)parse_nccl_choice(variant); }
+  [[nodiscard]] std::string why_not(std::string_view variant) const override;
 
   /// ncclAllReduce on the call's stream; an epilogue is a kernel behind it. `variant`: see NcclChoice; a communicator
   /// of its own is made at the first use (collective; not within a capture; a call of 0 elements will do). Throws
@@ -44,6 +46,7 @@ class NcclVendor final : public Vendor {
 
   CudaTeam& team_;
   std::string why_not_;
+  std::string why_no_windows_;                  ///< Equal on all ranks, too.
   std::map<std::string, ncclComm_t> made_;      ///< By variant.
   std::map<std::string, std::string> refused_;  ///< By variant: why NCCL has no such communicator here.
 };

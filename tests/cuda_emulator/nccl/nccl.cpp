@@ -1,6 +1,8 @@
 /// A stand-in for the part of NCCL that attune uses: collectives through shared memory of the host, in stream order, so
 /// that they can be captured. There is no NVLS. `ATTUNE_EMULATED_NCCL_FAIL=call[@rank]` makes a call fail. The log of
-/// its choices is NCCL's: NCCL_DEBUG and its like are read once, and again after ncclResetDebugInit.
+/// its choices is NCCL's: NCCL_DEBUG and its like are read once, and again after ncclResetDebugInit. Windows are
+/// made of memory from ncclMemAlloc alone, by all ranks together, and must end before that memory does.
+/// `ATTUNE_EMULATED_NCCL_WINDOWS=none`: these GPUs have none; the macro FAKE_NCCL_OLD: NCCL from before there were any.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -9,9 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/floats.h"
@@ -65,6 +69,16 @@ struct ncclComm {
   std::byte* result = nullptr;  ///< Pinned.
   std::atomic<ncclResult_t> error{ncclSuccess};
   std::vector<std::unique_ptr<Step>> steps;  ///< Graphs run them again.
+  struct Window {
+    const std::byte* at;
+    std::size_t bytes;
+  };
+  std::list<Window> windows;
+
+  [[nodiscard]] bool in_window(const void* memory, std::size_t bytes) const {
+    const auto* at = static_cast<const std::byte*>(memory);
+    return std::ranges::any_of(windows, [&](const Window& w) { return at >= w.at && at + bytes <= w.at + w.bytes; });
+  }
 };
 
 namespace {
@@ -133,6 +147,9 @@ std::string upper(const char* text, const std::string& otherwise) {
   return word;
 }
 
+std::vector<std::pair<std::byte*, std::size_t>> allocated;  ///< By ncclMemAlloc.
+std::vector<const void*> in_windows;                        ///< Of that, what is a window.
+
 /// Where the log goes; null: nowhere.
 struct Log {
   bool fresh = true;
@@ -150,12 +167,20 @@ struct Log {
   }
 } debug_log;
 
-void tell(const char* call, std::size_t bytes, const ncclComm& comm) {
+/// `symmetric`: both buffers are in windows.
+void tell(const char* call, std::size_t bytes, const ncclComm& comm, bool symmetric) {
   debug_log.read();
   if (comm.rank != 0 || debug_log.file == nullptr) return;
-  std::fprintf(debug_log.file,
-               "emulated:%d:%d [0] NCCL INFO %s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}\n", getpid(),
-               getpid(), call, bytes, comm.algorithm.c_str(), comm.protocol.c_str(), comm.channels - 1);
+  if (symmetric)
+    std::fprintf(
+        debug_log.file,
+        "emulated:%d:%d [0] NCCL INFO %s [Symmetric]: %zu Bytes -> Kernel %s_AGxLL_R nchannels %d nthreads 512 "
+        "nWorks 1\n",
+        getpid(), getpid(), call, bytes, call, comm.channels);
+  else
+    std::fprintf(debug_log.file,
+                 "emulated:%d:%d [0] NCCL INFO %s: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..%d}\n", getpid(),
+                 getpid(), call, bytes, comm.algorithm.c_str(), comm.protocol.c_str(), comm.channels - 1);
   // Tests count what is told: nothing may be while something is timed.
   if (const char* count = std::getenv("ATTUNE_EMULATED_NCCL_TOLD"))
     if (std::FILE* file = std::fopen(count, "a")) std::fprintf(file, "%s %zu\n", call, bytes), std::fclose(file);
@@ -203,13 +228,49 @@ const char* ncclGetErrorString(ncclResult_t error) {
   return error == ncclSuccess ? "no error" : error == ncclInvalidUsage ? "invalid usage" : "an emulated error";
 }
 const char* ncclGetLastError(ncclComm_t /*comm*/) { return ""; }
+#ifndef FAKE_NCCL_OLD
+ncclResult_t ncclMemAlloc(void** memory, size_t bytes) {
+  if (planted("ncclMemAlloc", -1) || cudaMalloc(memory, bytes) != cudaSuccess) return ncclUnhandledCudaError;
+  allocated.emplace_back(static_cast<std::byte*>(*memory), bytes);
+  return ncclSuccess;
+}
+ncclResult_t ncclMemFree(void* memory) {
+  if (std::ranges::find(in_windows, memory) != in_windows.end())
+    std::fputs("emulated NCCL: memory is freed that is a window\n", stderr);
+  std::erase_if(allocated, [&](const auto& one) { return one.first == memory; });
+  return cudaFree(memory) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* memory, size_t bytes, ncclWindow_t* window, int flags) {
+  const auto known = std::ranges::find_if(allocated, [&](const auto& one) { return one.first == memory; });
+  if (known == allocated.end() || bytes > known->second || flags != NCCL_WIN_COLL_SYMMETRIC) return ncclInvalidArgument;
+  *window = nullptr;
+  if (forced("ATTUNE_EMULATED_NCCL_WINDOWS", "none")) return ncclSuccess;
+  if (planted("ncclCommWindowRegister", comm->rank)) return ncclSystemError;
+  if (std::getenv("ATTUNE_EMULATED_NCCL_FAIL") != nullptr && planted("ncclCommWindowRegister", comm->rank ^ 1))
+    return ncclRemoteError;
+  if (!comm->meeting.barrier()) return ncclRemoteError;
+  comm->windows.push_back({static_cast<std::byte*>(memory), bytes});
+  in_windows.push_back(memory);
+  *window = reinterpret_cast<ncclWindow_t>(&comm->windows.back());
+  return ncclSuccess;
+}
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
+  const auto* mine = reinterpret_cast<ncclComm::Window*>(window);
+  const auto at = std::ranges::find(in_windows, static_cast<const void*>(mine->at));
+  if (at == in_windows.end()) return ncclInvalidArgument;
+  in_windows.erase(at);
+  std::erase_if(comm->windows, [&](const auto& one) { return &one == mine; });
+  return ncclSuccess;
+}
+#endif
 void ncclResetDebugInit() { debug_log.fresh = true; }
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
   if (planted("ncclAllReduce", comm->rank)) return ncclInternalError;
-  tell("AllReduce", count * static_cast<std::size_t>(attune::size_of(dtype_of(type))), *comm);
+  const auto bytes = count * static_cast<std::size_t>(attune::size_of(dtype_of(type)));
+  tell("AllReduce", bytes, *comm, comm->in_window(in, bytes) && comm->in_window(out, bytes));
   return collective(in, out, count, type, op, -1, comm, stream);
 }
 ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,

@@ -3,18 +3,20 @@ cell is compared with, and what happens when it fails. The library is a stand-in
 """
 import csv
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
 
 from emulated import EmulatedTest, attune, errors
 
-CELLS_FAILED, UNSUPPORTED = 1, 5  # exit codes
+CELLS_FAILED, VENDOR_FAILED, UNSUPPORTED = 1, 3, 5  # exit codes
 CONFIG = {
     "device": "cuda", "sizes": ["1000"], "dtypes": ["bf16"], "launch_modes": ["eager", "graph"], "blocks": [2],
     "threads": [64], "search": "exhaustive", "precision": 0.5, "budget": "10s",
     "variants": ["mesh", "vendor:nccl/ring/ll/4", "vendor:nccl/nvls"],
 }
+WINDOWS = {**CONFIG, "variants": ["mesh", "vendor:nccl/symmetric"], "memories": ["registered", "staged"]}
 FUSED = {
     "device": "cuda", "collectives": ["reduce_scatter_rms_norm", "allreduce_rms_norm"], "shapes": [[6, 80], [5, 64]],
     "dtypes": ["bf16"], "blocks": [2], "threads": [64], "search": "exhaustive", "precision": 0.5, "budget": "10s",
@@ -86,6 +88,55 @@ class Vendor(EmulatedTest):
     def test_bench_says_what_it_ran(self):
         process = self.benches("-b", 4000, "-e", 4000, "--variant", "vendor:nccl/tree/simple", ranks=2)
         self.assertEqual(process.stdout_text.count("(by hand), ran tree/simple channels 0..1"), 2, self.says(process))
+
+    def symmetric(self, rows, status):
+        """Of the choice in both launch modes; all else is right."""
+        for mode in ("eager", "graph"):
+            for name in ("vendor", "mesh"):
+                self.assertEqual(rows[name, mode]["status"], "ok", self.says(self.process))
+            self.assertEqual(rows["vendor:nccl/symmetric", mode]["status"], status, self.says(self.process))
+        self.assertNotIn("is freed that is a window", self.process.stderr_text)
+
+    def reasons(self):
+        return {record["reason"] for record in self.records if record["plan"]["variant"] == "vendor:nccl/symmetric"}
+
+    def test_windows_are_a_candidate(self):
+        rows = self.sweep({**WINDOWS, "memories": ["registered"]})
+        self.symmetric(rows, "ok")
+        for mode in ("eager", "graph"):
+            self.assertEqual(rows["vendor:nccl/symmetric", mode]["ran"],
+                             "symmetric/AllReduce_AGxLL_R channels 0..1 threads 512")
+            self.assertEqual(rows["vendor", mode]["ran"], "tree/ll channels 0..1")
+
+    def test_windows_are_no_staged_memory(self):
+        self.symmetric(self.sweep({**WINDOWS, "memories": ["staged"]}), "unsupported")
+        self.assertEqual(self.reasons(), {"windows are memory that peers can address"})
+
+    def test_without_windows_the_reason_is_told(self):
+        config = {**WINDOWS, "memories": ["registered"], "launch_modes": ["eager", "graph"]}
+        for environment, reason in (
+            ({"ATTUNE_NCCL_LIBRARY": os.environ["OLD_NCCL"]}, "has no ncclCommWindowRegister, which came with NCCL 2.27"),
+            ({"ATTUNE_EMULATED_NCCL_WINDOWS": "none"}, "NCCL makes no symmetric windows here"),
+        ):
+            self.symmetric(self.sweep(config, **environment), "unsupported")
+            self.assertEqual(len(self.reasons()), 1, self.reasons())
+            self.assertIn(reason, self.reasons().pop())
+
+    def test_a_window_that_fails_is_told_by_all_ranks(self):
+        for call in ("ncclCommWindowRegister", "ncclCommWindowRegister@1"):
+            process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, "--variant", "vendor", "-R", 2, "-T", 3,
+                             ranks=2, ATTUNE_EMULATED_NCCL_FAIL=call)
+            self.assertFalse(process.hung, self.says(process))
+            self.assertEqual(process.returncode, VENDOR_FAILED, self.says(process))
+            self.assertEqual(len(errors(process)), 1, self.says(process))
+            self.assertRegex(errors(process)[0], r"vendor:nccl/symmetric: ncclCommWindowRegister at .* on rank \d, device \d: ")
+
+    def test_bench_takes_windows_as_nccl_tests_do(self):
+        process = self.benches("-b", 4000, "-e", 64000, "-f", 4, "-d", "bfloat16", "--variant", "vendor", "-R", 2, ranks=2)
+        self.assertEqual(process.stdout_text.count("ran symmetric/AllReduce_AGxLL_R channels 0..1"), 6, self.says(process))
+        process = self.benches("-b", 4000, "-e", 4000, "--variant", "vendor", "-R", 1, ranks=2)
+        self.assertEqual(process.stdout_text.count("ran tree/ll channels 0..1"), 2, self.says(process))
+        self.benches("-b", 4000, "-e", 4000, "-R", 2, "--against", "vendor", "-n", 2, ranks=2)
 
     def test_fused_baselines(self):
         for row in self.sweep(FUSED, ranks=2).values():

@@ -101,14 +101,14 @@ TEST(Config, ThoseOfTheProjectAreReadAndFollowTheSchema) {
   const auto schema = attune::testing::load_schema("sweep-config.schema.json");
   const std::filesystem::path folder = std::filesystem::path(std::getenv("ATTUNE_SOURCE_DIR")) / "configs";
   int found = 0;
-  for (const char* name : {"quick.json", "full.json", "llm-shapes.json", "openmpi.json"}) {
+  for (const char* name : {"quick.json", "full.json", "llm-shapes.json", "openmpi.json", "cuda.json", "nccl.json"}) {
     std::ifstream file(folder / name);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     EXPECT_EQ(schema.fault(Json::parse(text)), std::nullopt) << name;
     EXPECT_NO_THROW((void)parse_config(parse_json(text, name), name, {2}));
     ++found;
   }
-  EXPECT_EQ(found, 4);
+  EXPECT_EQ(found, 6);
 }
 
 TEST(Config, TheSchemaKnowsEveryKeyAndRefusesWhatTheReaderRefuses) {
