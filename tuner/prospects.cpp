@@ -97,6 +97,13 @@ double gained_ratio(const std::vector<Size>& below, const std::vector<const Size
   return std::max(own_us / best_us, gaining_ratio);
 }
 
+/// Halfway between what the nearest sizes on both sides say; nothing where one of them does not know the plan.
+std::optional<double> between(const Plan& plan, const Sources& sources) {
+  const auto below = knowing(sources.below, plan), above = knowing(sources.above, plan);
+  if (below.empty() || above.empty()) return std::nullopt;
+  return std::sqrt(below.front()->ratios.at(plan) * above.front()->ratios.at(plan));
+}
+
 double expected(const Plan& plan, const Sources& sources, double bytes) {
   const auto below = knowing(sources.below, plan), above = knowing(sources.above, plan),
              related = knowing(sources.related, plan);
@@ -128,8 +135,10 @@ std::vector<Prospect> prospects(const Session& session, const Problem& problem, 
   add_own(session, problem, measured, sources);
   add_related(session, problem, measured, sources);
   std::vector<Prospect> found;
-  for (const Plan& plan : plans)
-    found.push_back({plan, expected(plan, sources, static_cast<double>(std::max<Bytes>(problem.bytes(), 1)))});
+  for (const Plan& plan : plans) {
+    const double ratio = expected(plan, sources, static_cast<double>(std::max<Bytes>(problem.bytes(), 1)));
+    found.push_back({plan, ratio, between(plan, sources).value_or(ratio)});
+  }
   std::ranges::stable_sort(
       found, {}, [](const Prospect& prospect) { return std::pair(prospect.plan.variant != "vendor", prospect.ratio); });
   return found;

@@ -10,6 +10,7 @@ struct Prospect {
   Plan plan{};
   double ratio =
       1;  ///< Expected time over the best plan's: the least that a source says, so a plan is not given up early.
+  double likely = 1;  ///< The same where sizes on both sides know the plan: between what the two say.
 };
 
 /// May one table's times tell of the other's? Other data, the same way through memory.

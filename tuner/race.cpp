@@ -51,10 +51,20 @@ Race::Race(Problem problem, std::vector<Plan> candidates, RaceOptions options)
   finished_ = entries_.empty();
 }
 
+bool Race::has(const Plan& plan) const { return std::ranges::find(entries_, plan, &Entry::plan) != entries_.end(); }
+
+void Race::admit(std::span<const Plan> late) {
+  for (const Plan& plan : late)
+    entries_.push_back({plan, true, std::vector<double>(static_cast<std::size_t>(rounds_), std::nan("")), never});
+  started_with_ += late.size();
+  fresh_ = true;
+  finished_ = entries_.empty();
+}
+
 bool Race::long_calls(const Session& session) const { return session.expected_call_s(problem_) > options_.long_call_s; }
 
 int Race::next_rounds(bool long_calls) const {
-  if (rounds_ > 0) return rounds_;
+  if (!fresh_) return rounds_;
   return long_calls ? options_.long_rounds : options_.first_rounds;
 }
 
@@ -103,7 +113,8 @@ void Race::step(Session& session) {
   }
   rounds_ += rounds;
   for (Entry& entry : entries_) entry.level = level_of(entry.log_times);
-  if (options_.eliminate && rung_ == 0) drop_hopeless();
+  if (options_.eliminate && fresh_) drop_hopeless();
+  fresh_ = false;
   if (options_.eliminate) drop_slower();
   ++rung_;
   finished_ = rung_ >= options_.rungs || settled(session);

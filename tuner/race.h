@@ -35,6 +35,10 @@ class Race {
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] int rung() const { return rung_; }
+  /// Does it know the plan, in the race or out of it?
+  [[nodiscard]] bool has(const Plan& plan) const;
+  /// Lets plans in that were left out. The next rung is a first one again: those that it shows to be hopeless go.
+  void admit(std::span<const Plan> late);
   /// Timed calls of each survivor in the next rung.
   [[nodiscard]] std::int64_t next_calls(const Session& session) const;
   /// How much the best plan so far may lose against any other that is still in: the expected loss, relative, from the
@@ -67,6 +71,7 @@ class Race {
   std::size_t started_with_;
   int rounds_ = 0;
   int rung_ = 0;
+  bool fresh_ = true;  ///< Some are in that have not run yet.
   bool finished_ = false;
 };
 

@@ -144,7 +144,8 @@ class Search {
 
   /// The first rung of every coarse size, from the smallest on, because time grows with the size: with all plans if
   /// that takes no more than this size's part of the time, else with the vendor and as many as fit of those that do
-  /// well at the sizes below and in other tables. Then, from the middle outwards, the sizes that had too little.
+  /// well at the sizes below and in other tables. Then, from the middle outwards, the sizes that had too little; what
+  /// is left of this share goes to plans that were left out, from the smallest size on.
   void cover() {
     std::vector<Place> places;
     for (const Task& task : tasks_)
@@ -156,6 +157,25 @@ class Search {
     for (const std::size_t i : middle_out(places.size()))
       if (race_of(places[i].problem) == nullptr && !race_with_most(places[i], session_.left_s(stretch_share), 2))
         skipped_ = true;
+    races_.sort([](const Entry& a, const Entry& b) { return a.race.problem().bytes() < b.race.problem().bytes(); });
+    for (Entry& entry : races_) admit_left_out(entry);
+  }
+
+  /// What was expected to be too dear may fit now: the most promising of the plans that a size has not tried and that
+  /// are not likely to be hopeless.
+  void admit_left_out(Entry& entry) {
+    const Problem& problem = entry.race.problem();
+    std::vector<Plan> late;
+    for (const Prospect& prospect : prospects(session_, problem, entry.task->plans(problem)))
+      if (prospect.likely <= hopeless_ratio && !entry.race.has(prospect.plan)) late.push_back(prospect.plan);
+    const std::int64_t calls = Race(problem, late, options_.race).next_calls(session_);
+    for (; !late.empty(); late.pop_back()) {
+      std::vector<Plan> running = entry.race.survivors();
+      running.insert(running.end(), late.begin(), late.end());
+      if (session_.expected_s(problem, running, calls) > session_.left_s(cover_share)) continue;
+      entry.race.admit(late);
+      return entry.race.step(session_);
+    }
   }
 
   /// The first rung of a size: in this time all plans that may win there, in three rounds, or in two if that is all

@@ -39,12 +39,13 @@ struct SearchOptions {
 ///
 /// Racing first covers the coarse sizes, ascending: the first rung of each, with all plans where that fits into its
 /// part of the time, else with the vendor and the plans that do best at the sizes below and in tables that this session
-/// has searched before (until 45 % of the budget; until 55 % with two plans at sizes that had too little). Then, until
-/// 65 %, it runs the next rung of whichever size promises the largest gain for its time: the loss expected of taking
-/// the best plan so far. Sizes between join until 72 %, bisections of crossovers until 80 %, and fresh measuring has
-/// the rest and what the others left. Nothing is started that would end behind the budget's end; what a plan costs
-/// because it is new at a size is counted. Without a budget each part ends by its own rule. Measuring ends before the
-/// budget does only when every interval is a quarter of the precision asked for.
+/// has searched before (until 45 % of the budget; until 55 % with two plans at sizes that had too little; plans that
+/// were left out join where 45 % leaves time). Then, until 40 %, it runs the next rung of whichever size promises the
+/// largest gain for its time: the loss expected of taking the best plan so far. Sizes between join until 55 %,
+/// bisections of crossovers until 70 %, and fresh measuring has the rest and what the others left. Nothing is started
+/// that would end behind the budget's end; what a plan costs because it is new at a size is counted. Without a budget
+/// each part ends by its own rule. Measuring ends before the budget does only when every interval is a quarter of the
+/// precision asked for.
 ///
 /// Exhaustive measures every plan until its interval is within the session's precision.
 ///

@@ -128,16 +128,23 @@ void Session::note_time(const Problem& problem, std::span<const Plan> plans, int
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const double setup_s = std::min(last_[i].setup_s, seconds);
     seconds -= setup_s;
-    seen.setups_s += setup_s;
+    if (first_setup_s_.emplace(plans[i], setup_s).second) {
+      seen.least_first_s = std::min(seen.least_first_s, setup_s);
+    } else if (!seen.plans.contains(plans[i])) {
+      seen.setups_s += setup_s;
+      ++seen.setups;
+    }
     seen.plans.insert(plans[i]);
   }
   seen.calls_s += seconds;
   seen.calls += static_cast<std::int64_t>(plans.size()) * calls;
 }
 
+/// What a plan costs that has run elsewhere. Where all were new to the session, the least is nearest to it.
 Session::Pace Session::Seen::pace() const {
+  const double first_s = std::isinf(least_first_s) ? 0 : least_first_s;
   return {calls_s / static_cast<double>(std::max<std::int64_t>(calls, 1)),
-          setups_s / static_cast<double>(std::max<std::size_t>(plans.size(), 1))};
+          setups > 0 ? setups_s / static_cast<double>(setups) : first_s};
 }
 
 /// By the two nearest smaller sizes: their growth and a little more, in proportion to the bytes at most and never
@@ -207,13 +214,22 @@ Session::Pace Session::pace_of(const Problem& problem) const {
   return other.empty() ? Pace{} : trend({other.begin(), other.end()}, problem.bytes());
 }
 
+/// Of plans that are new to the session: the median of those that were.
+double Session::usual_first_setup_s() const {
+  std::vector<double> all;
+  for (const auto& [plan, seconds] : first_setup_s_) all.push_back(seconds);
+  return all.empty() ? 0 : median(all);
+}
+
 double Session::expected_s(const Problem& problem, std::span<const Plan> plans, std::int64_t calls) const {
   const Pace pace = pace_of(problem);
   const Seen* own = seen(problem);
-  const auto fresh =
-      std::ranges::count_if(plans, [&](const Plan& plan) { return own == nullptr || !own->plans.contains(plan); });
-  return static_cast<double>(fresh) * pace.setup_s +
-         static_cast<double>(static_cast<std::int64_t>(plans.size()) * calls) * pace.call_s;
+  double seconds = static_cast<double>(static_cast<std::int64_t>(plans.size()) * calls) * pace.call_s;
+  for (const Plan& plan : plans) {
+    if (own != nullptr && own->plans.contains(plan)) continue;
+    seconds += first_setup_s_.contains(plan) ? pace.setup_s : std::max(pace.setup_s, usual_first_setup_s());
+  }
+  return seconds;
 }
 
 double Session::left_s(double share) {

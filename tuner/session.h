@@ -1,6 +1,7 @@
 #pragma once
 /// One launch of measuring: runs rounds, keeps and hands out their records, and knows how long things take.
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,7 +49,8 @@ class Session {
   [[nodiscard]] double elapsed_s() { return runner_.now_s() - start_s_; }
   /// Seconds that rounds of these plans with `calls` calls of each in all are expected to take: by the problem's own
   /// rounds, else by other kinds of problems of this very size, else by the trend of the nearest smaller sizes (in
-  /// proportion to the bytes at most), else by another kind's trend, else 0. Plans that are new here cost their setup.
+  /// proportion to the bytes at most), else by another kind's trend, else 0. Plans that are new here cost their setup;
+  /// those that are new to the session may cost far more than that (a communicator of their own).
   [[nodiscard]] double expected_s(const Problem& problem, std::span<const Plan> plans, std::int64_t calls) const;
   /// Seconds of one call, like `expected_s`.
   [[nodiscard]] double expected_call_s(const Problem& problem) const { return pace_of(problem).call_s; }
@@ -86,7 +88,8 @@ class Session {
   };
   struct Seen {
     double calls_s = 0, setups_s = 0;
-    std::int64_t calls = 0;
+    std::int64_t calls = 0, setups = 0;
+    double least_first_s = std::numeric_limits<double>::infinity();
     std::set<Plan> plans{};
     [[nodiscard]] Pace pace() const;
   };
@@ -96,6 +99,7 @@ class Session {
   [[nodiscard]] static std::vector<Known> paces(const Kind& kind);
   [[nodiscard]] std::optional<Pace> by_others(const Problem& problem, const Kind* own) const;
   [[nodiscard]] Pace pace_of(const Problem& problem) const;
+  [[nodiscard]] double usual_first_setup_s() const;
   [[nodiscard]] static Pace trend(const std::vector<Known>& known, Bytes bytes);
   void note_time(const Problem& problem, std::span<const Plan> plans, int calls, double seconds);
 
@@ -109,6 +113,7 @@ class Session {
   std::map<Problem, int> rounds_{};
   std::map<Problem, std::map<std::pair<Plan, Stage>, Samples>> cells_{};
   std::map<Problem, Kind> pace_{};                       ///< By kind: a problem without a size.
+  std::map<Plan, double> first_setup_s_{};               ///< Of each plan, wherever it first ran.
   std::map<Problem, std::vector<std::size_t>> index_{};  ///< Positions in records_.
 };
 

@@ -57,6 +57,8 @@ TEST(Prospects, WhatGainsGoesOnGainingButDoesNotOvertakeTheWinner) {
   lessons.measure(testing::problem_of(100000), {mesh, two_shot});
   ratios = lessons.ratios(testing::problem_of(10000), {mesh, two_shot});
   EXPECT_NEAR(ratios[two_shot], 1.01, 0.01) << "the better of both sides";
+  for (const Prospect& prospect : prospects(lessons.session, testing::problem_of(10000), {two_shot}))
+    EXPECT_NEAR(prospect.likely, std::sqrt(2 * 1.01), 0.01) << "halfway between them";
 }
 
 /// The nearest size may have tried few plans: the others are judged by the nearest that tried them, not by their kin.

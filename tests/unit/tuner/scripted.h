@@ -24,7 +24,9 @@ class Scripted : public Runner {
     for (const Plan& plan : plans) {
       Measured measured;
       if (fails && fails(plan)) measured.status = CellStatus::timed_out;
-      if (setup_s && seen_.emplace(problem, plan).second) clock_s_ += measured.setup_s = setup_s(problem.bytes());
+      if (setup_s && seen_.emplace(problem, plan).second) measured.setup_s = setup_s(problem.bytes());
+      if (first_setup_s && known_.insert(plan).second) measured.setup_s += first_setup_s(plan);
+      clock_s_ += measured.setup_s;
       for (int call = 0; call < calls && measured.status == CellStatus::ok; ++call) {
         measured.samples_us.push_back(time_(plan, problem.bytes()) * std::exp(normal(random_)));
         clock_s_ += measured.samples_us.back() * 1e-6 + overhead_s_;
@@ -37,11 +39,13 @@ class Scripted : public Runner {
   double now_s() override { return 100 + clock_s_; }
 
   std::function<bool(const Plan&)> fails;
-  std::function<double(Bytes)> setup_s;  ///< Of a cell's first round.
+  std::function<double(Bytes)> setup_s;              ///< Of a cell's first round.
+  std::function<double(const Plan&)> first_setup_s;  ///< Of a plan's first round anywhere.
   int rounds = 0;
 
  private:
   std::set<std::pair<Problem, Plan>> seen_;
+  std::set<Plan> known_;
   Time time_;
   double noise_;
   double overhead_s_;
