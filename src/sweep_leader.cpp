@@ -8,6 +8,7 @@
 #include "src/manifest.h"
 #include "src/measure_meeting.h"
 #include "src/units.h"
+#include "tuner/confirm.h"
 #include "tuner/prospects.h"
 #include "tuner/search.h"
 #include "variants/registry.h"
@@ -66,27 +67,27 @@ std::string describe(const Problem& problem) {
                      problem.epilogue == EpilogueKind::none ? "" : fmt::format(" {}", name_of(problem.epilogue)));
 }
 
-std::string case_line(std::span<const CellSummary> cells, Numerics numerics) {
-  const CellSummary* best = nullptr;
-  std::string vendor_ran;
+std::string case_line(std::span<const CellSummary> cells, const tuner::Decision* decision) {
   int bad = 0, unsupported = 0;
+  const CellSummary* chosen = nullptr;
+  std::string vendor_ran;
   for (const auto& cell : cells) {
     bad += cell.status != CellStatus::ok && cell.status != CellStatus::unsupported;
     unsupported += cell.status == CellStatus::unsupported;
     if (cell.plan.variant == "vendor" && !cell.ran.empty()) vendor_ran = " by " + cell.ran;
-    if (!admits(numerics, variant(cell.plan.variant).traits.numerics)) continue;
-    if (cell.timed() && (best == nullptr || cell.median_us < best->median_us)) best = &cell;
+    if (decision != nullptr && cell.plan == decision->chosen && cell.timed()) chosen = &cell;
   }
   std::string text = describe(cells.front().problem) + ": ";
-  if (best == nullptr) {
-    text += "nothing could be timed";
+  if (chosen != nullptr) {
+    text += fmt::format("{} {:.2f} us", plan_words(chosen->plan), chosen->median_us);
+    if (decision->vendor_us && chosen->plan.variant != "vendor")
+      text += fmt::format(", vendor {:.2f} us{} ({:.2f}x)", *decision->vendor_us, vendor_ran,
+                          1 / decision->to_vendor.ratio);
+    if (chosen->oversubscribed) text += " [oversubscribed]";
+    if (!chosen->converged) text += " [not converged]";
   } else {
-    text += fmt::format("{} {:.2f} us", plan_words(best->plan), best->median_us);
-    if (best->vendor_us > 0 && best->plan.variant != "vendor")
-      text +=
-          fmt::format(", vendor {:.2f} us{} ({:.2f}x)", best->vendor_us, vendor_ran, best->vendor_us / best->median_us);
-    if (best->oversubscribed) text += " [oversubscribed]";
-    if (!best->converged) text += " [not converged]";
+    const bool timed = std::ranges::any_of(cells, &CellSummary::timed);
+    text += timed ? "too little was measured to decide" : "nothing could be timed";
   }
   text += fmt::format(", {} cells", cells.size());
   if (unsupported > 0) text += fmt::format(", {} unsupported", unsupported);
@@ -260,11 +261,15 @@ bool SweepLeader::run_job(const Job& job, tuner::Session& session) {
 
 void SweepLeader::tell(const std::vector<tuner::Record>& records) const {
   const auto cells = summarise(records, config_.precision);
+  tuner::DecisionOptions options{.numerics = config_.numerics, .filter = {config_.mode, config_.cache}};
+  auto decisions = tuner::decide_all(records, tuner::facts_of_variant, options);
+  tuner::settle_by_neighbours(decisions);
   for (std::size_t first = 0; first < cells.size();) {
     std::size_t end = first;
     while (end < cells.size() && cells[end].problem == cells[first].problem) ++end;
     const auto these = std::span(cells).subspan(first, end - first);
-    hooks_.line(emulated_ ? emulated_case_line(these) : case_line(these, config_.numerics));
+    const auto found = std::ranges::find(decisions, these.front().problem, &tuner::Decision::problem);
+    hooks_.line(emulated_ ? emulated_case_line(these) : case_line(these, found == decisions.end() ? nullptr : &*found));
     first = end;
   }
 }

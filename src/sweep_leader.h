@@ -12,6 +12,7 @@
 #include "src/live_runner.h"
 #include "src/summary.h"
 #include "src/sweep_cases.h"
+#include "tuner/decision.h"
 #include "tuner/session.h"
 
 namespace attune::driver {
@@ -33,9 +34,9 @@ struct LeaderOptions {
 
 /// "allreduce f32 sum 1 MiB, 2 ranks, out_of_place registered"
 [[nodiscard]] std::string describe(const Problem& problem);
-/// One case for people: the best plan of the numerics class, the vendor, what went wrong. `cells` are those of one
-/// problem.
-[[nodiscard]] std::string case_line(std::span<const CellSummary> cells, Numerics numerics);
+/// One case for people: what the samples so far choose, how it stands to the vendor in the rounds that both were in,
+/// and what went wrong. `cells` are those of one problem; without a decision, too little was measured.
+[[nodiscard]] std::string case_line(std::span<const CellSummary> cells, const tuner::Decision* decision);
 /// The same on an emulated device: how many cells were right, no times.
 [[nodiscard]] std::string emulated_case_line(std::span<const CellSummary> cells);
 
