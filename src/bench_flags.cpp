@@ -74,6 +74,7 @@ void declare_ours(CLI::App& app, BenchFlags& flags) {
   app.add_option("--device", flags.device, "host: ranks are processes on CPUs; cuda: a GPU per rank")
       ->group(group)
       ->capture_default_str();
+  app.add_option("--local", flags.local, "cuda, without mpirun: so many ranks as streams of one GPU")->group(group);
   app.add_option("--variant", flags.variant, "This variant instead of the table's choice")->group(group);
   app.add_option("--blocks", flags.blocks, "Threads of each rank (cuda: thread blocks), with --variant")->group(group);
   app.add_option("--block-threads", flags.block_threads, "cuda: threads of a block, with --variant; default 512")

@@ -19,6 +19,7 @@ struct BenchFlags {
   std::string dtypes = "float", ops = "sum", output;
   std::string variant, chunk = "0", table, cache = "hot", against, numerics = "rank_order", device = "host";
   int blocks = 1;
+  int local = 0;          ///< cuda: so many ranks are streams of one GPU, in this process.
   int block_threads = 0;  ///< 0: the device's default.
   bool strict = false;
   bool repeats_given = false;  ///< -n or -w.

@@ -158,7 +158,7 @@ std::string write_bench_json(const std::string& path, const BenchRequest& reques
             {"env", environment()},
             {"nccl_version", 0},
             {"attune_version", ATTUNE_VERSION},
-            {"hardware", hardware_of(request.device).fingerprint},
+            {"hardware", hardware_of(request.device, request.flags.local).fingerprint},
             {"config", configuration(request, ranks, table)},
             {"results", results(request, rows, static_cast<int>(ranks.size()))},
             {"out_of_bounds", {{"count", totals.wrong}, {"okay", totals.wrong == 0 ? "true" : "false"}}},

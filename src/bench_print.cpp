@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "src/local_team.h"
 #include "src/units.h"
 #include "src/words.h"
 
@@ -70,6 +71,7 @@ void print_bench_header(const BenchRequest& request, const std::vector<BenchRank
       flags.graph);
   fmt::print("# plans: {}; memory: {}; time: {}\n#\n# Using devices\n", choice_of(request, table),
              name_of(request.memory), how_timed(request));
+  if (flags.local > 0) fmt::print("# {}\n", describe_local_team(flags.local));
   for (const auto& one : ranks)
     fmt::print("#  Rank {:2d} Group  0 Pid {:6d} on {:>10} device {:2d} {}\n", one.rank, one.pid, one.host, one.number,
                one.device);

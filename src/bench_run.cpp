@@ -57,8 +57,9 @@ void BenchRunner::Calls::enqueue(Communicator& comm, const Problem& problem, con
 
 void BenchRunner::call(const Problem& problem, const Plan& plan, const Operands& operands) {
   const Watched watched;
-  if (team_.on_gpus()) return team_.gpu().run(calls_, problem, plan, operands);
-  calls_.run(team_.comm(), problem, plan, operands);
+  if (!team_.on_gpus()) return calls_.run(team_.comm(), problem, plan, operands);
+  team_.gpu().settle();
+  team_.gpu().run(calls_, problem, plan, operands);
 }
 
 double BenchRunner::over_ranks(double mine) {
@@ -85,6 +86,7 @@ double BenchRunner::back_to_back_on_gpu(const Problem& problem, const Plan& plan
   const int calls = graph ? flags.iters * flags.aggregated : flags.aggregated;
   const int launches = graph ? flags.graph : flags.iters;
   gpu.prepare(calls_, problem, plan, operands, calls);
+  gpu.settle();
   for (int i = 0; i < flags.warm_up; ++i) gpu.enqueue(calls_, problem, plan, operands, calls);
   gpu.wait();
   team_.meeting().barrier();

@@ -13,6 +13,7 @@
 #include "src/bench_print.h"
 #include "src/command.h"
 #include "src/device_memory.h"
+#include "src/local_team.h"
 #include "src/machine.h"
 #include "src/manifest.h"
 #include "src/mpi_session.h"
@@ -45,7 +46,7 @@ std::vector<BenchRank> gather_ranks(Meeting& meeting, DeviceKind kind) {
   return ranks;
 }
 
-std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
+Options options_of(const BenchRequest& request) {
   Options options;
   options.device = request.device;
   options.register_captured = false;
@@ -53,22 +54,31 @@ std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
   options.strict = request.flags.strict;
   options.numerics = request.numerics;
   if (request.flags.timeout_s > 0) options.timeout_s = request.flags.timeout_s;
+  return options;
+}
+
+TeamRequest team_request(const BenchRequest& request) {
   const Bytes room = std::max<Bytes>(request.max_bytes, 64);
   TeamRequest team{.or_nothing = true};
   team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : timeout_from_environment(team.timeout_s);
   (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
   const bool windows = request.plan.variant == cuda::symmetric_choice || request.vendor == cuda::symmetric_choice;
   if (windows && request.memory == Memory::registered) team.symmetric_bytes = room;
-  require_one_node(MPI_COMM_WORLD);
-  return std::make_unique<SweepTeam>(
-      std::make_unique<MpiBootstrap>(MPI_COMM_WORLD),
-      [options](double) { return std::make_unique<Communicator>(MPI_COMM_WORLD, options); }, team);
+  return team;
 }
 
-void tell_notes(const MpiSession& session, const BenchRequest& request, Communicator& comm) {
-  if (session.rank() != 0) return;
+std::unique_ptr<SweepTeam> make_team(const BenchRequest& request) {
+  require_one_node(MPI_COMM_WORLD);
+  const auto make = [options = options_of(request)](double) {
+    return std::make_unique<Communicator>(MPI_COMM_WORLD, options);
+  };
+  return std::make_unique<SweepTeam>(std::make_unique<MpiBootstrap>(MPI_COMM_WORLD), make, team_request(request));
+}
+
+void tell_notes(const BenchRequest& request, Communicator& comm) {
+  if (comm.rank() != 0) return;
   if (const std::string note = rounding_note(request); !note.empty()) fmt::print(stderr, "attune: note: {}\n", note);
-  if (session.size() == 1)
+  if (comm.size() == 1)
     fmt::print(stderr, "attune: note: one rank measures nothing useful for an allreduce; use mpirun -n 2 or more\n");
   if (comm.device() == DeviceKind::cuda && is_emulated(cuda::hardware()))
     fmt::print(stderr,
@@ -107,33 +117,46 @@ std::vector<BenchRow> one_cycle(SweepTeam& team, const BenchRequest& request) {
   return rows;
 }
 
-Status bench(MpiSession& session, BenchRequest request) {
-  if (request.device == DeviceKind::cuda) {
-    require_gpus(session);
-    if (is_emulated(cuda::hardware())) spare_repeats(request.flags);
-  }
-  const bool speaks = session.rank() == 0;
-  const bool writes = speaks && !request.flags.output.empty();
-  if (writes) require_writable(request.flags.output);
-  const auto team = make_team(request);
-  const auto ranks = gather_ranks(team->meeting(), request.device);
-  const std::string started = time_now(), table = team->comm().table_path();
-  tell_notes(session, request, team->comm());
+Status bench_on(SweepTeam& team, const BenchRequest& request) {
+  const bool speaks = team.rank() == 0;
+  const auto ranks = gather_ranks(team.meeting(), request.device);
+  const std::string started = time_now(), table = team.comm().table_path();
+  tell_notes(request, team.comm());
   if (speaks) print_bench_header(request, ranks, table);
-  const Watchdog watchdog(team->patience_s());
   std::vector<BenchRow> rows;
   for (int cycle = 0; request.flags.cycles == 0 || cycle < request.flags.cycles; ++cycle) {
-    auto more = one_cycle(*team, request);
+    auto more = one_cycle(team, request);
     if (request.flags.cycles == 0) continue;  // for ever: nothing is kept
     rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
-  const BenchTotals totals = totals_of(rows, team->size());
+  const BenchTotals totals = totals_of(rows, team.size());
   if (speaks) print_bench_footer(request, rows, totals);
-  if (writes) {
+  if (speaks && !request.flags.output.empty()) {
     const auto name = write_bench_json(request.flags.output, request, ranks, rows, totals, table, started);
     fmt::print(stderr, "attune: wrote {}\n", name);
   }
   return totals.wrong > 0 || totals.too_slow() ? Status::wrong : Status::success;
+}
+
+Status bench(MpiSession& session, BenchRequest request) {
+  const int local = request.flags.local;
+  if (local != 0) require_local_team(session, request.device, local);
+  if (request.device == DeviceKind::cuda) {
+    require_gpus(session);
+    if (is_emulated(cuda::hardware())) spare_repeats(request.flags);
+  }
+  if (session.rank() == 0 && !request.flags.output.empty()) require_writable(request.flags.output);
+  if (local == 0) {
+    const auto team = make_team(request);
+    const Watchdog watchdog(team->patience_s());
+    return bench_on(*team, request);
+  }
+  Status status = Status::success;
+  with_local_team(local, options_of(request), team_request(request), [&](SweepTeam& team) {
+    const Status mine = bench_on(team, request);
+    if (team.rank() == 0) status = mine;
+  });
+  return status;
 }
 
 }  // namespace

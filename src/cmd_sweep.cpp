@@ -54,6 +54,9 @@ void declare(CLI::App& app, SweepFlags& flags) {
   app.add_option("--config", flags.request.config,
                  "Configuration (JSON); with --device cuda configs/cuda.json if none is given");
   app.add_option("--device", flags.device, "host (ranks are processes on CPUs, the default) or cuda (a GPU per rank)");
+  app.add_option(
+      "--local", flags.request.local,
+      "cuda, without mpirun: so many ranks as streams of one GPU; right results, and times without any link");
   app.add_option("--out", flags.request.out, "Run folder to write; with --device cuda runs/cuda if none is given");
   app.add_flag("--resume", flags.request.resume, "Continue the run in --out; cells that hung or crashed are skipped");
   app.add_flag("--append", flags.request.append,
@@ -78,6 +81,7 @@ void declare(CLI::App& app, SweepFlags& flags) {
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today\n"
       "  mpirun -n 2 attune sweep --config configs/quick.json --out runs/today --append\n"
       "  mpirun -n 8 attune sweep --device cuda --out runs/gpus\n"
+      "  attune sweep --device cuda --local 4 --out runs/one-gpu\n"
       "Exit codes: 0 all cells right, 4 a cell hung, 5 none of the variants can run here, 6 bad configuration or "
       "folder, 7 a cell gave wrong results.");
 }

@@ -1,7 +1,5 @@
 #include "src/gpu_calls.h"
 
-#include "src/measure_meeting.h"
-
 namespace attune::driver {
 
 namespace {
@@ -25,6 +23,7 @@ void GpuCalls::prepare(Executor& executor, const Problem& problem, const Plan& p
   comm_.complete_capture();
   graph->finish();
   graphs_.emplace(key, std::move(graph));
+  settle();
 }
 
 void GpuCalls::enqueue(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands,

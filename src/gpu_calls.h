@@ -6,13 +6,22 @@
 
 #include "runtime/cuda_clocks.h"
 #include "runtime/cuda_timing.h"
+#include "src/measure_meeting.h"
 #include "src/sweep_executor.h"
 
 namespace attune::driver {
 
 class GpuCalls {
  public:
-  GpuCalls(Communicator& comm, double timeout_s) : comm_(comm), timer_(timeout_s) {}
+  /// `one_process`: where the ranks meet, if they share a process and a device; else null.
+  GpuCalls(Communicator& comm, double timeout_s, Meeting* one_process)
+      : comm_(comm), one_process_(one_process), timer_(timeout_s) {}
+
+  /// Before calls are enqueued: nobody's stream may wait for a rank that still allocates, frees or makes a graph ready,
+  /// because on a device that they share that may wait for the stream. Nothing to do where each rank has its own.
+  void settle() {
+    if (one_process_ != nullptr) one_process_->barrier();
+  }
 
   /// One call, eager or from a graph, to its end.
   void run(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands);
@@ -36,6 +45,7 @@ class GpuCalls {
     auto operator<=>(const Key&) const = default;
   };
   Communicator& comm_;
+  Meeting* one_process_;
   cuda::LaunchTimer timer_;
   cuda::Clocks clocks_;
   cuda::ClockSample clock_;

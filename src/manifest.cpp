@@ -55,9 +55,10 @@ Json hardware_json(const Hardware& hardware) {
 Json launch_json(const LaunchFacts& launch) {
   Json json{{"id", launch.id},
             {"started", utc_now()},
-            {"ranks", launch.bindings.size()},
+            {"ranks", launch.local_team > 0 ? static_cast<std::size_t>(launch.local_team) : launch.bindings.size()},
             {"bindings", launch.bindings},
             {"oversubscribed", launch.oversubscribed}};
+  if (launch.local_team > 0) json["ranks_are"] = "streams of one GPU";
   if (!launch.clocks.empty()) json["sm_clocks"] = launch.clocks;
   if (!launch.vendor_log.empty()) json["vendor_log"] = launch.vendor_log;
   return json;
@@ -98,7 +99,14 @@ std::string utc_now() {
   return text.data();
 }
 
-Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }
+Hardware hardware_of(DeviceKind device, int local_team) {
+  Hardware here = device == DeviceKind::cuda ? cuda::hardware() : host_hardware();
+  if (local_team == 0) return here;
+  here.ranks_per_node = local_team;
+  here.links = "streams of one GPU";
+  here.fingerprint = fingerprint_of(here);
+  return here;
+}
 
 bool is_emulated(const Hardware& hardware) { return hardware.name.starts_with("emulated"); }
 
@@ -116,7 +124,7 @@ Software software_here(DeviceKind device) {
 }
 
 Json new_manifest(const Json& config, const LaunchFacts& launch) {
-  const Hardware here = hardware_of(device_in(config));
+  const Hardware here = hardware_of(device_in(config), launch.local_team);
   const Software software = software_here(device_in(config));
   return {{"format", "attune-run"},
           {"version", 1},
@@ -145,7 +153,7 @@ Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& la
                 fmt::format("the run was made with another configuration: {} was {}, is {}", key,
                             manifest["config"].value(key, Json()).dump(), config.value(key, Json()).dump()),
                 "resume with the same configuration, or start a new run folder");
-  const std::string here = hardware_of(device_in(config)).fingerprint;
+  const std::string here = hardware_of(device_in(config), launch.local_team).fingerprint;
   if (const std::string there = manifest["hardware"].value("fingerprint", ""); there != here)
     throw Error(Status::usage, fmt::format("the run was made on {}, this is {}", there, here),
                 "resume on the same hardware, or start a new run folder");

@@ -19,6 +19,7 @@ struct LaunchFacts {
   bool oversubscribed = false;        ///< More ranks than cores.
   std::vector<std::string> clocks{};  ///< cuda: of each GPU that rank 0 sees, at the start; empty on host.
   std::string vendor_log{};           ///< cuda: "on", or why the vendor is not asked what it runs.
+  int local_team = 0;                 ///< cuda: ranks are so many streams of one GPU; 0: each has its own.
 };
 
 /// Hardware, machine, software, environment that matters, and the configuration.
@@ -27,8 +28,9 @@ struct LaunchFacts {
 /// a budget may differ.
 [[nodiscard]] Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& launch);
 
-/// What stands behind a device here. Throws Error(device) when there is none.
-[[nodiscard]] Hardware hardware_of(DeviceKind device);
+/// What stands behind a device here; of a local team of so many streams another hardware than the node's, so that no
+/// table of it is taken for the node's. Throws Error(device) when there is none.
+[[nodiscard]] Hardware hardware_of(DeviceKind device, int local_team = 0);
 /// Is it one that only tests have: times mean nothing there, and nobody is shown any.
 [[nodiscard]] bool is_emulated(const Hardware& hardware);
 /// The rules of a table of such hardware rest on no times.

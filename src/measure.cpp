@@ -150,10 +150,12 @@ Measurer::Lap Measurer::timed_on_gpu(const Problem& problem, const Plan& plan, c
   GpuCalls& gpu = team_.gpu();
   cuda::LaunchTimer& timer = gpu.timer();
   Lap lap;
+  gpu.settle();
   lap.outcome = outcome_of([&] {
     // What is loaded or connected at a first call must not wait for a stream that stands at the start line.
     if (warmed_.insert({problem, plan}).second) executor_.run(team_.comm(), eager(problem), plan, operands);
     gpu.prepare(executor_, problem, plan, operands, calls);
+    gpu.settle();
     timer.arm();
     timer.begin();
     gpu.enqueue(executor_, problem, plan, operands, calls);

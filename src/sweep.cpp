@@ -15,6 +15,7 @@
 #include "runtime/symmetric_memory.h"
 #include "runtime/vendor_log.h"
 #include "src/device_memory.h"
+#include "src/local_team.h"
 #include "src/machine.h"
 #include "src/manifest.h"
 #include "src/measure_meeting.h"
@@ -44,6 +45,7 @@ struct Book {
   std::set<CellName> skip;
   std::string launch;
   std::size_t launches = 1;  ///< This one and those before it.
+  int local_team = 0;        ///< LaunchFacts::local_team.
 
   Book(RunFolder opened, std::string launch_id)
       : folder(std::move(opened)),
@@ -92,6 +94,7 @@ std::unique_ptr<Book> open_book(const SweepRequest& request, const SweepConfig& 
   if (request.append) std::filesystem::remove(folder.file("finished.txt"));  // another launch does every job anew
   auto book = std::make_unique<Book>(std::move(folder), launch.id);
   book->launches = manifest["launches"].size();
+  book->local_team = launch.local_team;
   return book;
 }
 
@@ -150,6 +153,26 @@ TeamRequest team_request(const SweepConfig& config) {
   return request;
 }
 
+/// What a rank of a team does; `book`: rank 0's.
+void measure_on(SweepTeam& team, const SweepConfig& config, double budget_s, Executor& executor, Book* book,
+                Progress* progress) {
+  SweepWorker worker(team, executor, {.mode = config.mode, .cache = config.cache}, config.seed);
+  if (book == nullptr) return worker.serve();
+  SweepLeader leader(worker, config,
+                     {.launch = book->launch, .budget_s = budget_s, .skip = book->skip, .finished = book->finished},
+                     hooks_of(*book, *progress));
+  leader.run();
+}
+
+/// One rank count of a team of streams.
+void run_local_ranks(const SweepConfig& config, int ranks, double budget_s, Executor& executor, Book* book,
+                     Progress* progress) {
+  const Options options{.device = config.device, .table = "none", .register_captured = false};
+  with_local_team(ranks, options, team_request(config), [&](SweepTeam& team) {
+    measure_on(team, config, budget_s, executor, team.rank() == 0 ? book : nullptr, progress);
+  });
+}
+
 /// One rank count: its members measure, the others wait.
 void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double budget_s, Executor& executor,
                Book* book, Progress* progress) {
@@ -162,21 +185,32 @@ void run_ranks(MpiSession& session, const SweepConfig& config, int ranks, double
     };
     {
       SweepTeam team(std::make_unique<MpiBootstrap>(comm), make, team_request(config));
-      SweepWorker worker(team, executor, {.mode = config.mode, .cache = config.cache}, config.seed);
-      if (book != nullptr) {
-        SweepLeader leader(
-            worker, config,
-            {.launch = book->launch, .budget_s = budget_s, .skip = book->skip, .finished = book->finished},
-            hooks_of(*book, *progress));
-        leader.run();
-      } else {
-        worker.serve();
-      }
+      measure_on(team, config, budget_s, executor, book, progress);
     }
     MPI_Comm_free(&comm);
   }
   // Who has measured waits for the others to come; they wait as long as it takes.
   quiet_barrier(session.world(), member ? patience_of(config.timeout_s) : 0);
+}
+
+/// All rank counts, one after the other.
+void run_all_ranks(MpiSession& session, const SweepRequest& request, const SweepConfig& config, Executor& executor,
+                   Book* book, Progress* progress) {
+  const double start_s = now_s();
+  try {
+    for (std::size_t i = 0; i < config.ranks.size(); ++i) {
+      const double left_s = config.budget_s - (now_s() - start_s);
+      const double share_s = std::max(0.001, left_s / static_cast<double>(config.ranks.size() - i));
+      const double budget_s = config.budget_s > 0 ? share_s : 0;
+      if (request.local > 0)
+        run_local_ranks(config, config.ranks[i], budget_s, executor, book, progress);
+      else
+        run_ranks(session, config, config.ranks[i], budget_s, executor, book, progress);
+    }
+  } catch (const Error& error) {
+    if (error.status() == Status::timeout) note_fatal(request.out, session.rank(), error.what());
+    throw;
+  }
 }
 
 /// table.json: false when nothing could be tuned.
@@ -190,7 +224,8 @@ bool write_table(const Book& book, const SweepConfig& config) {
     const std::string journal = read_file(book.folder.file("journal.jsonl"));
     const std::string name = std::filesystem::weakly_canonical(book.folder.path()).filename().string();
     const Source source{.run = name, .journal_sha256 = sha256(journal), .created = utc_now()};
-    Table table = tuner::table_of(tuned, hardware_of(config.device), software_here(config.device), source);
+    const Hardware here = hardware_of(config.device, book.local_team);
+    Table table = tuner::table_of(tuned, here, software_here(config.device), source);
     if (is_emulated(table.hardware)) drop_times(table);
     std::size_t rules = 0;
     for (const auto& keyed : table.tables) rules += keyed.rules.size();
@@ -264,6 +299,7 @@ void greet(const SweepConfig& config, const Book& book, int world) {
   if (world == 1) print("one rank has nobody to exchange data with: start with mpirun -n 2 or more for useful times\n");
   if (config.device == DeviceKind::cuda && is_emulated(cuda::hardware()))
     print("emulated: there is no GPU behind this; what is right is right, and there are no times\n");
+  if (book.local_team > 0) print(describe_local_team(book.local_team) + "\n");
   std::string ranks;
   for (const int count : config.ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(count);
   print(fmt::format("sweep into {}: ranks {}, {} search, seed {}\n", book.folder.path(), ranks, name_of(config.search),
@@ -273,22 +309,25 @@ void greet(const SweepConfig& config, const Book& book, int world) {
 
 Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& executor) {
   require_one_node(session.world());
+  const int world = request.local > 0 ? request.local : session.size();
   const auto bindings = gather_texts(session, allowed_cpus());
   const std::string text = from_rank_0(session, [&] {
     const Json json = read_config_json(request);
-    (void)parse_config(json, request.config, {session.size()});
+    (void)parse_config(json, request.config, {world});
     return json.dump();
   });
-  SweepConfig config = parse_config(Json::parse(text), request.config, {session.size()});
+  SweepConfig config = parse_config(Json::parse(text), request.config, {world});
+  if (request.local != 0) require_local_team(session, config.device, request.local);
   if (config.device == DeviceKind::cuda) require_gpus(session);
   const bool limited = Json::parse(text).contains("timeout_s");  // else by the environment, which no manifest keeps
   const double timeout_s = limited ? config.timeout_s : timeout_from_environment(config.timeout_s);
   std::unique_ptr<Book> book;
   const std::string launches = from_rank_0(session, [&] {
     const bool crowded = session.size() > ::sysconf(_SC_NPROCESSORS_ONLN);
-    book = open_book(request, config,
-                     {launch_id(), bindings, crowded, clocks_of(config.device), vendor_log_of(config.device)});
-    greet(config, *book, session.size());
+    book = open_book(
+        request, config,
+        {launch_id(), bindings, crowded, clocks_of(config.device), vendor_log_of(config.device), request.local});
+    greet(config, *book, world);
     return std::to_string(book->launches);
   });
   config.seed += std::stoull(launches) - 1;  // every launch in another order
@@ -296,17 +335,7 @@ Status run_sweep(MpiSession& session, const SweepRequest& request, Executor& exe
   note_crashes_in(request.out, session.rank());
   const Watchdog watchdog(patience_of(timeout_s));
   Progress progress(session.rank() == 0 && output_is_terminal(), print, now_s);
-  const double start_s = now_s();
-  try {
-    for (std::size_t i = 0; i < config.ranks.size(); ++i) {
-      const double left_s = config.budget_s - (now_s() - start_s);
-      const double share_s = std::max(0.001, left_s / static_cast<double>(config.ranks.size() - i));
-      run_ranks(session, config, config.ranks[i], config.budget_s > 0 ? share_s : 0, executor, book.get(), &progress);
-    }
-  } catch (const Error& error) {
-    if (error.status() == Status::timeout) note_fatal(request.out, session.rank(), error.what());
-    throw;
-  }
+  run_all_ranks(session, request, config, executor, book.get(), &progress);
   const std::string status =
       from_rank_0(session, [&] { return std::to_string(static_cast<int>(close_book(*book, config))); });
   return static_cast<Status>(std::stoi(status));

@@ -13,6 +13,7 @@ struct SweepRequest {
   std::string out;                  ///< Run folder.
   bool resume = false;              ///< Go on with what the last launch left.
   bool append = false;              ///< Measure everything once more, as another launch.
+  int local = 0;                    ///< cuda: so many ranks are streams of one GPU, in this process; 0: as launched.
   Json overrides = Json::object();  ///< Keys of the configuration that the command line replaces.
 };
 

@@ -113,7 +113,8 @@ SweepTeam::~SweepTeam() {
 
 void SweepTeam::open() {
   comm_ = make_(request_.timeout_s);
-  if (on_gpus()) gpu_ = std::make_unique<GpuCalls>(*comm_, request_.timeout_s);
+  Meeting* const together = bootstrap_->one_process() ? meeting_.get() : nullptr;
+  if (on_gpus()) gpu_ = std::make_unique<GpuCalls>(*comm_, request_.timeout_s, together);
   using Source = MessageBuffers::Source;
   if (request_.registered_bytes > 0) registered_ = fitting(Source::registered, request_.registered_bytes);
   if (request_.staged_bytes > 0) staged_ = fitting(Source::plain, request_.staged_bytes);

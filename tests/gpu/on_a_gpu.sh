@@ -40,6 +40,8 @@ else
   echo "compute-sanitizer is not here: memcheck and racecheck have not been run" | tee -a "$out/summary.txt"
 fi
 step speed 240 bash -c "$build/tests/gpu/gpu_local_speed >'$out/local_team.jsonl'"
+step sweep 240 "$build/attune" sweep --device cuda --local 4 --budget 150s --out "$out/local_team"
+step bench 60 "$build/attune" bench --device cuda --local 4 -b 8 -e 64M -f 16 --variant two_shot_write
 step vendor 60 mpirun -n 1 "$build/attune" bench --device cuda -b 8 -e 64M -f 16 --variant vendor
 echo "report: $out"
 exit "$failed"

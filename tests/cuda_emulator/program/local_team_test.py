@@ -1,0 +1,73 @@
+"""Ranks as streams of one GPU, driven by one process: bench and sweep are right, end with clear errors, and say in every
+file and table that no node stands behind them.
+"""
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from emulated import EmulatedTest, attune, errors
+
+NO_DEVICE, USAGE = 2, 6  # exit codes
+CONFIG = {
+    "device": "cuda", "sizes": ["1000"], "dtypes": ["bf16"], "launch_modes": ["eager", "graph"], "blocks": [2],
+    "threads": [64], "search": "exhaustive", "precision": 0.5, "budget": "10s", "ranks": [2, 4],
+    "variants": ["mesh", "two_shot_write", "push"],
+}
+
+
+class LocalTeam(EmulatedTest):
+    """One process without mpirun's help."""
+
+    def test_bench_of_many_variants(self):
+        for variant in ("mesh", "two_shot", "ring", "naive"):
+            process = self.benches("-b", 4000, "-e", 4000, "--local", 4, "--variant", variant, ranks=1)
+            self.assertIn("# local team: 4 streams of one GPU", process.stdout_text)
+        self.benches("-b", 4000, "-e", 4000, "--local", 3, "-G", 2, "-n", 2, "-R", 0, ranks=1)
+
+    def test_a_sweep_is_right_and_labelled(self):
+        with tempfile.TemporaryDirectory(dir=".") as name:
+            config, run = Path(name) / "config.json", Path(name) / "run"
+            config.write_text(json.dumps(CONFIG), encoding="utf-8")
+            process = self.succeeds("sweep", "--config", config, "--out", run, "--local", 4, ranks=1)
+            manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+            table = json.loads((run / "table.json").read_text(encoding="utf-8"))
+            records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+            again = attune("sweep", "--config", config, "--out", run, "--append", ranks=4)
+        self.assertIn("local team: 4 streams of one GPU", process.stdout_text)
+        ok = [record for record in records if record["status"] == "ok"]
+        self.assertEqual({record["plan"]["variant"] for record in ok}, set(CONFIG["variants"]))
+        self.assertEqual({record["problem"]["ranks"] for record in ok}, {2, 4})
+        for record in records:
+            if record["plan"]["variant"] == "vendor":
+                self.assertEqual(record["reason"], "a team of streams on one GPU has no vendor")
+        for hardware in (manifest["hardware"], table["hardware"]):
+            self.assertEqual(hardware["links"], "streams of one GPU")
+            self.assertRegex(hardware["fingerprint"], "-x4-streams-")
+        self.assertEqual(manifest["launches"][0]["ranks_are"], "streams of one GPU")
+        self.assertEqual(again.returncode, USAGE, self.says(again))  # a node's launch does not go into that folder
+        self.assertEqual(len(errors(again)), 1, self.says(again))
+        self.assertIn("the run was made on", errors(again)[0])
+
+    def test_what_is_no_local_team_is_refused(self):
+        for words, ranks, text in (
+            (("--device", "cuda", "--local", 2), 2, "--local is one process, 2 were started"),
+            (("--device", "cuda", "--local", 9), 1, "a team has 1 to 8 ranks"),
+            (("--local", 2), 1, "--local is a team of streams of one GPU"),
+        ):
+            process = attune("bench", "-b", 64, "-e", 64, *words, ranks=ranks)
+            self.assertEqual(process.returncode, USAGE, self.says(process))
+            self.assertEqual(len(errors(process)), 1, self.says(process))
+            self.assertIn(text, errors(process)[0])
+
+    def test_a_call_that_fails_ends_with_its_error(self):
+        process = attune("bench", "--device", "cuda", "-b", 64, "-e", 64, "--local", 2, "--variant", "mesh", "-T", 3,
+                         ranks=1, ATTUNE_EMULATOR_FAIL="cudaLaunchKernel:9")  # those before it probe
+        self.assertFalse(process.hung, self.says(process))
+        self.assertEqual(process.returncode, NO_DEVICE, self.says(process))
+        self.assertEqual(len(errors(process)), 1, self.says(process))
+        self.assertRegex(errors(process)[0], r"cudaLaunchKernel at cuda_calls.cpp:\d+ on rank \d, device 0: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
