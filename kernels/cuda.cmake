@@ -10,7 +10,9 @@ function(attune_cuda_unit ATTUNE_VARIANT ATTUNE_VARIANT_TYPE ATTUNE_VARIANT_HEAD
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/runtime/instantiate_cuda.cu.in ${unit} @ONLY)
   set(cuda_units ${cuda_units} ${unit} PARENT_SCOPE)
 endfunction()
-foreach(variant IN LISTS attune_variants)
+set(cuda_variants ${attune_variants})  # but those for several sockets: GPUs of one team reach each other alike
+list(REMOVE_ITEM cuda_variants two_level)
+foreach(variant IN LISTS cuda_variants)
   attune_cuda_unit(${variant} variants::${variant} variants/${variant}.h make_kernels)
 endforeach()
 foreach(variant IN LISTS attune_fused_variants)

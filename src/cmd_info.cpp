@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "api/limits.h"
+#include "api/settings.h"
 #include "core/hardware.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
 #include "runtime/available.h"
 #include "runtime/cuda_device.h"
 #include "runtime/host_registry.h"
+#include "runtime/mpi_bootstrap.h"
 #include "src/command.h"
 #include "src/machine.h"
 #include "src/mpi_session.h"
@@ -58,10 +60,10 @@ Json describe_cuda() {
   return cuda;
 }
 
-Json describe_variants() {
+Json describe_variants(const host::Domains& domains) {
   Json variants = Json::array();
   for (const auto& info : variant_table) {
-    const std::string reason = host::why_not(info);
+    const std::string reason = host::why_not(info, domains);
     variants.push_back({{"variant", info.name},
                         {"label", info.traits.label},
                         {"numerics", name_of(info.traits.numerics)},
@@ -90,9 +92,22 @@ Json describe_table(const std::string& option) {
   return json;
 }
 
-Json describe_all(const std::string& table) {
-  return {{"attune", ATTUNE_VERSION},      {"hardware", describe_hardware()}, {"machine", describe_machine()},
-          {"mpi", describe_mpi()},         {"cuda", describe_cuda()},         {"variants", describe_variants()},
+Json describe_domains(const host::Domains& domains) {
+  return {{"count", domains.count},
+          {"ranks_each", domains.near},
+          {"kind", domains.kind},
+          {"why_one", domains.why_one},
+          {"text", to_string(domains)}};
+}
+
+Json describe_all(const std::string& table, const host::Domains& domains) {
+  return {{"attune", ATTUNE_VERSION},
+          {"hardware", describe_hardware()},
+          {"machine", describe_machine()},
+          {"domains", describe_domains(domains)},
+          {"mpi", describe_mpi()},
+          {"cuda", describe_cuda()},
+          {"variants", describe_variants(domains)},
           {"table", describe_table(table)}};
 }
 
@@ -106,6 +121,7 @@ void print_machine(const Json& info) {
   fmt::print("cores         {} cores, {} CPUs, {} packages, {} NUMA nodes; this process may use CPUs {}\n",
              machine["cores"].get<int>(), machine["cpus"].get<int>(), machine["packages"].get<int>(),
              machine["numa_nodes"].get<int>(), text(machine["allowed_cpus"]));
+  fmt::print("domains       {}\n", text(info["domains"]["text"]));
   for (const auto& cache : machine["caches"])
     fmt::print("cache {}      {} × {}, each for {} CPUs\n", text(cache["name"]), cache["count"].get<int>(),
                readable_bytes(cache["bytes"].get<Bytes>()), cache["cpus_each"].get<int>());
@@ -160,13 +176,24 @@ Json describe_ranks(const MpiSession& session) {
   return ranks;
 }
 
+/// Of the ranks of this launch. Collective.
+host::Domains domains_of_launch(const MpiSession& session) {
+  try {
+    require_one_node(session.world());
+  } catch (const Error&) {  // on all ranks
+    return {.count = 1, .near = session.size(), .kind = {}, .why_one = "the ranks are on several nodes"};
+  }
+  MpiBootstrap bootstrap(session.world());
+  return host::agree_on_domains(bootstrap, domains_from_environment(session.size()));
+}
+
 struct InfoFlags {
   std::string table;
   bool json = false;
 };
 
-void print_all(const InfoFlags& flags, const Json& ranks) {
-  Json info = describe_all(flags.table);
+void print_all(const InfoFlags& flags, const host::Domains& domains, const Json& ranks) {
+  Json info = describe_all(flags.table, domains);
   if (!ranks.empty()) info["ranks"] = ranks;
   if (flags.json) {
     fmt::print("{}\n", info.dump(2));
@@ -187,12 +214,15 @@ bool launched_by_mpirun() {
 
 Status tell(const InfoFlags& flags) {
   if (!launched_by_mpirun()) {
-    print_all(flags, Json::array());
+    print_all(flags,
+              {.count = 1, .near = 1, .kind = {}, .why_one = "one rank; mpirun -n N attune info shows those of N"},
+              Json::array());
     return Status::success;
   }
   return with_mpi([&flags](MpiSession& session) {
     const Json ranks = describe_ranks(session);
-    if (session.rank() == 0) print_all(flags, ranks);
+    const host::Domains domains = domains_of_launch(session);
+    if (session.rank() == 0) print_all(flags, domains, ranks);
     return Status::success;
   });
 }

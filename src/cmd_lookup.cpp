@@ -7,6 +7,7 @@
 #include "dispatch/dispatcher.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
+#include "runtime/available.h"
 #include "runtime/cuda_device.h"
 #include "src/command.h"
 #include "src/manifest.h"
@@ -129,7 +130,7 @@ Status look_up(const LookupFlags& flags) {
   const auto device = parse_word<DeviceKind>(flags.device, "--device");
   const auto found = find_table_of(device, flags);
   const auto numerics = parse_word<Numerics>(flags.numerics, "--numerics");
-  const Dispatcher dispatcher(found.table, device, problem.ranks, numerics, lookup_names);
+  const Dispatcher dispatcher(found.table, device, problem.ranks, numerics, host::names_for({}));  // of one domain
   const Answer answer = dispatcher.find(problem);
   const TableKey asked = key_of(problem, numerics);
   flags.json ? print_json(found, problem, asked, answer) : print_text(found, problem, asked, answer);

@@ -22,7 +22,7 @@ constexpr auto program_footer =
     "\n"
     "Exit codes: 0 success, 1 internal, 2 device, 3 vendor library, 4 timeout, 5 unsupported here,\n"
     "            6 bad usage, configuration or file, 7 wrong results or below a given threshold.\n"
-    "Environment: ATTUNE_TABLE, ATTUNE_TABLE_PATH, ATTUNE_LOG=dispatch, ATTUNE_TIMEOUT_S, ATTUNE_ISA.";
+    "Environment: ATTUNE_TABLE, ATTUNE_TABLE_PATH, ATTUNE_LOG=dispatch, ATTUNE_TIMEOUT_S, ATTUNE_DOMAINS, ATTUNE_ISA.";
 
 /// All subcommands, in the order in which people meet them.
 std::vector<Command> all_commands() {

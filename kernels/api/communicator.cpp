@@ -11,24 +11,26 @@
 #include "api/known_calls.h"
 #include "api/settings.h"
 #include "attune/attune.hpp"
+#include "runtime/available.h"
 #include "runtime/backend.h"
 #include "runtime/cuda_backend.h"
+#include "runtime/digest.h"
 #include "runtime/mpi_bootstrap.h"
 #include "variants/registry.h"
 
 namespace attune {
 
 namespace {
-constexpr auto dispatched_names = all_variant_names();
-
 /// Standard error, and only because the user asked for it with ATTUNE_LOG.
 void write_to_stderr(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-BackendOptions backend_options(const Options& options, const Settings& settings, MpiBootstrap* mpi) {
+BackendOptions backend_options(const Options& options, const Settings& settings, const host::Domains& domains,
+                               MpiBootstrap* mpi) {
   BackendOptions backend;
+  backend.domains = domains;
   backend.timeout_s = settings.timeout_s;
   backend.scratch_bytes = options.scratch_bytes;
   backend.stores = options.stores;
@@ -47,11 +49,12 @@ BackendOptions backend_options(const Options& options, const Settings& settings,
 struct Communicator::State {
   State(std::unique_ptr<Bootstrap> bootstrap, const Options& options, MpiBootstrap* mpi)
       : settings(agree_on_settings(*bootstrap, options)),
+        domains(host::agree_on_domains(*bootstrap, settings.domains)),
         agreed(agree_on_table(*bootstrap, options)),
         log(options.log ? options.log : write_to_stderr),
-        dispatcher(agreed.table, options.device, bootstrap->size(), options.numerics, dispatched_names) {
+        dispatcher(agreed.table, options.device, bootstrap->size(), options.numerics, host::names_for(domains)) {
     check_settings(*bootstrap, options);
-    const auto backend_settings = backend_options(options, settings, mpi);
+    const auto backend_settings = backend_options(options, settings, domains, mpi);
     team = options.device == DeviceKind::cuda ? cuda::make_backend(std::move(bootstrap), backend_settings)
                                               : host::make_backend(std::move(bootstrap), backend_settings);
   }
@@ -64,14 +67,17 @@ struct Communicator::State {
       Bytes scratch;
       std::uint32_t epoch;
       DeviceKind device;
+      std::uint64_t domains;
     };
+    host::Digest given;
+    for (const int domain : settings.domains) given.add(static_cast<std::uint64_t>(domain));
     const auto all = bootstrap.gather(Mine{decision_hash(agreed.table), options.numerics, options.scratch_bytes,
-                                           options.first_epoch, options.device});
+                                           options.first_epoch, options.device, given.value()});
     for (std::size_t r = 1; r < all.size(); ++r)
       if (all[r].table != all[0].table || all[r].numerics != all[0].numerics || all[r].scratch != all[0].scratch ||
-          all[r].epoch != all[0].epoch || all[r].device != all[0].device)
+          all[r].epoch != all[0].epoch || all[r].device != all[0].device || all[r].domains != all[0].domains)
         throw Error(Status::usage, fmt::format("rank {} made this communicator with other options than rank 0", r),
-                    "give every rank the same device, table, numerics class and scratch size");
+                    "give every rank the same device, table, numerics class, scratch size and domains");
   }
 
   /// One call at a time.
@@ -129,9 +135,12 @@ struct Communicator::State {
   }
 
   /// The table's plan, unless this node cannot run it (no peer access, no vendor): then the vendor, or the way that
-  /// needs nothing. Equal on all ranks, because why_not is.
+  /// needs nothing; on host, where there is one domain, what two levels become then. Equal on all ranks, because
+  /// why_not is.
   [[nodiscard]] Plan possible(const Plan& plan) const {
-    if (team->device() == DeviceKind::host || team->why_not(plan.variant).empty()) return plan;
+    const bool two_level = variant(plan.variant).traits.needs == Needs::domains;
+    if ((team->device() == DeviceKind::host && !two_level) || team->why_not(plan.variant).empty()) return plan;
+    if (team->device() == DeviceKind::host) return {.variant = "two_shot_write", .blocks = plan.blocks};  // one level
     const bool vendor = plan.variant != "vendor" && team->why_not("vendor").empty();
     return {.variant = vendor ? "vendor" : "naive", .blocks = plan.blocks, .threads = plan.threads};
   }
@@ -143,6 +152,7 @@ struct Communicator::State {
   }
 
   Settings settings;
+  host::Domains domains;
   AgreedTable agreed;
   std::function<void(const std::string&)> log;
   Dispatcher dispatcher;

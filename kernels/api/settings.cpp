@@ -1,6 +1,8 @@
 #include "api/settings.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,7 +15,15 @@
 namespace attune {
 
 namespace {
-Settings read_settings(const Options& options) {
+void require_domain_for_each(std::size_t domains, int ranks, const std::string& where) {
+  if (domains < static_cast<std::size_t>(ranks))
+    throw Error(
+        Status::usage,
+        where + " names the domains of " + std::to_string(domains) + " ranks, this team has " + std::to_string(ranks),
+        "give one for every rank");
+}
+
+Settings read_settings(const Options& options, int ranks) {
   const auto numerics = static_cast<std::size_t>(options.numerics);
   if (numerics >= all_of<Numerics>().size())  // C has no enum that holds
     throw Error(Status::usage, "options: numerics is " + std::to_string(numerics), "use a class of attune's headers");
@@ -26,6 +36,8 @@ Settings read_settings(const Options& options) {
   if (!log.empty() && log != "dispatch" && log != "none")
     throw Error(Status::usage, "ATTUNE_LOG=" + log + " is unknown", "use dispatch or none");
   settings.log_dispatch = log == "dispatch";
+  settings.domains = options.domains.empty() ? domains_from_environment(ranks) : options.domains;
+  if (!options.domains.empty()) require_domain_for_each(options.domains.size(), ranks, "options: domains");
   return settings;
 }
 
@@ -60,6 +72,21 @@ double timeout_from_environment(double otherwise) {
   return seconds;
 }
 
+std::vector<int> domains_from_environment(int ranks) {
+  const std::string text = process_environment("ATTUNE_DOMAINS");
+  std::vector<int> domains;
+  for (const char *at = text.data(), *end = at + text.size(); at < end;) {
+    const auto read = std::from_chars(at, end, domains.emplace_back());
+    const bool more = read.ptr + 1 < end && *read.ptr == ',';
+    if (read.ec != std::errc{} || domains.back() < 0 || (read.ptr < end && !more))
+      throw Error(Status::usage, "ATTUNE_DOMAINS=" + text + " is not a list of domains",
+                  "give a number for every rank, such as 0,0,1,1");
+    at = read.ptr + (more ? 1 : 0);
+  }
+  if (!domains.empty()) require_domain_for_each(domains.size(), ranks, "ATTUNE_DOMAINS");
+  return domains;
+}
+
 Settings agree_on_settings(Bootstrap& bootstrap, const Options& options) {
   struct Note {
     int status = 0;
@@ -67,7 +94,7 @@ Settings agree_on_settings(Bootstrap& bootstrap, const Options& options) {
   } mine;
   Settings settings;
   try {
-    settings = read_settings(options);
+    settings = read_settings(options, bootstrap.size());
   } catch (const Error& error) {  // the others are waiting for a word
     mine.status = static_cast<int>(error.status());
     std::string(error.what()).copy(mine.text.data(), mine.text.size() - 1);

@@ -4,7 +4,17 @@
 
 namespace attune {
 
-enum class Family : std::uint8_t { one_shot, two_shot, ring, halving_doubling, tree, multimem, fused, composite };
+enum class Family : std::uint8_t {
+  one_shot,
+  two_shot,
+  ring,
+  halving_doubling,
+  tree,
+  two_level,
+  multimem,
+  fused,
+  composite
+};
 /// What a variant must be able to do with peers.
 enum class Needs : std::uint8_t {
   nothing,
@@ -14,16 +24,18 @@ enum class Needs : std::uint8_t {
   peer_outputs,  ///< Read peers' inputs, read or write their outputs.
   peer_inboxes,  ///< Write to peers' inboxes and outputs; inputs may be any memory.
   peer_slots,    ///< Write to peers' inboxes and read their scratch, slot by slot: any buffer and any length will do.
+  domains,       ///< As peer_outputs, and scratch for accumulators; ranks that fall into several domains.
   multimem,      ///< Multicast addresses of all ranks' inputs and outputs, and a switch that adds.
   many_nodes
 };
 /// Must peers be able to address my input, or my output?
 [[nodiscard]] constexpr bool reads_peer_inputs(Needs needs) {
   return needs == Needs::peer_inputs || needs == Needs::peer_scratch || needs == Needs::peer_outputs ||
-         needs == Needs::multimem;
+         needs == Needs::domains || needs == Needs::multimem;
 }
 [[nodiscard]] constexpr bool uses_peer_outputs(Needs needs) {
-  return needs == Needs::peer_outputs || needs == Needs::peer_inboxes || needs == Needs::multimem;
+  return needs == Needs::peer_outputs || needs == Needs::peer_inboxes || needs == Needs::domains ||
+         needs == Needs::multimem;
 }
 
 enum class InPlace : std::uint8_t { safe, unsafe };

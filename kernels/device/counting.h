@@ -17,28 +17,32 @@ struct Depths {
 /// What one rank has done; ranks are added up. Used by one thread at a time.
 struct Tally {
   Cost cost;
-  int depth = 0;  ///< Remote steps behind what the current pack has loaded.
+  int depth = 0;     ///< Remote steps behind what the current pack has loaded.
+  Bytes across = 0;  ///< Of what goes to and comes from peers: between domains.
 };
 
-/// A view that counts what passes.
-template <class T>
+/// A view that counts what passes: elements of type T, `Kept` in memory.
+template <class T, class Inner = simt::View<T>, class Kept = T>
 struct View {
-  simt::View<T> inner{};
+  Inner inner{};
   Tally* tally = nullptr;
   Depths* depths = nullptr;
   bool peer = false;
+  bool far = false;  ///< In another domain.
 
-  [[nodiscard]] View from(Index first) const { return {inner.from(first), tally, depths, peer}; }
+  [[nodiscard]] View from(Index first) const { return {inner.from(first), tally, depths, peer, far}; }
   template <class I>
   auto load(const I& i) const {
     (peer ? tally->cost.peer_reads : tally->cost.local_reads) += bytes_at(i);
+    if (far) tally->across += bytes_at(i);
     tally->depth = std::max(tally->depth, depth_at(i) + (peer ? 1 : 0));
     tally->cost.rounds = std::max(tally->cost.rounds, tally->depth);
     return inner.load(i);
   }
   template <class I>
-  void store(const I& i, const simt::SimtPack<T>& pack) const {
+  void store(const I& i, const auto& pack) const {
     (peer ? tally->cost.peer_writes : tally->cost.local_writes) += bytes_at(i);
+    if (far) tally->across += bytes_at(i);
     const int depth = tally->depth + (peer ? 1 : 0);
     depth_at(i) = depth;
     tally->cost.rounds = std::max(tally->cost.rounds, depth);
@@ -52,7 +56,7 @@ struct View {
  private:
   template <class I>
   static Bytes bytes_at(const I& i) {
-    return i.lanes * static_cast<Bytes>(sizeof(T));
+    return i.lanes * static_cast<Bytes>(sizeof(Kept));
   }
   template <class I>
   int& depth_at(const I& i) const {
@@ -60,6 +64,9 @@ struct View {
     return depths->of_pack.at(static_cast<std::size_t>(at - depths->base) / simt::pack_bytes);
   }
 };
+template <class T>
+using Partials = View<T, simt::Partials<T>, Accumulator<T>>;
+
 /// The depths of all buffers of a team: [kind][rank]; mail is [kind][receiver * max_ranks + sender].
 enum class Kind : std::uint8_t { in, out, scratch, inbox, mail };
 using TeamDepths = std::array<std::array<Depths, max_ranks * max_ranks>, 5>;
@@ -70,17 +77,24 @@ struct Buffers {
   Index chunk;
   simt::Buffers<T> inner;
   int rank;
+  int near;  ///< Ranks of a domain.
   Tally& tally;
   TeamDepths& depths;
   [[nodiscard]] View<T> in(int r) const { return wrap(inner.in(r), Kind::in, r); }
   [[nodiscard]] View<T> out(int r) const { return wrap(inner.out(r), Kind::out, r); }
   [[nodiscard]] View<T> scratch(int r) const { return wrap(inner.scratch(r), Kind::scratch, r); }
   [[nodiscard]] View<T> inbox(int r) const { return wrap(inner.inbox(r), Kind::inbox, r); }
+  [[nodiscard]] Partials<T> partials(int r) const {
+    auto& of_scratch = depths[static_cast<std::size_t>(Kind::scratch)][static_cast<std::size_t>(r)];
+    return {inner.partials(r), &tally, &of_scratch, r != rank, is_far(r)};
+  }
 
  private:
   [[nodiscard]] View<T> wrap(simt::View<T> view, Kind kind, int owner) const {
-    return {view, &tally, &depths[static_cast<std::size_t>(kind)][static_cast<std::size_t>(owner)], owner != rank};
+    return {view, &tally, &depths[static_cast<std::size_t>(kind)][static_cast<std::size_t>(owner)], owner != rank,
+            is_far(owner)};
   }
+  [[nodiscard]] bool is_far(int owner) const { return owner / near != rank / near; }
 };
 template <int Ranks, class T, class I, class O>
 auto sum_over(const Team<Ranks>& team, const Buffers<T>& buffers, const I& i, O op) {

@@ -181,6 +181,30 @@ struct View {
   }
 };
 
+/// Scratch that holds a message's partial sums, in their accumulators: never past the cache, a peer reads them at once.
+template <class T>
+struct Partials {
+  Accumulator<T>* data;
+
+  template <class I>
+  ATTUNE_DEVICE auto load(const I& i) const {
+    decltype(widen(HostPack<T, I::isa::native>{})) pack;
+    if constexpr (I::whole) {
+#pragma GCC unroll 16
+      for (int k = 0; k < pack.parts; ++k)
+        std::memcpy(&pack.part[k], data + i.first + k * pack.lanes_per_part, sizeof pack.part[k]);
+    } else {
+      Accumulator<T> lane[pack.lanes]{};
+      std::memcpy(lane, data + i.first, static_cast<std::size_t>(i.lanes) * sizeof lane[0]);
+      std::memcpy(&pack.part, lane, sizeof lane);
+    }
+    return pack;
+  }
+  ATTUNE_DEVICE void store(const auto& i, const auto& pack) const {
+    View<Accumulator<T>, Role::scratch>{data}.store(i, pack);
+  }
+};
+
 /// Base addresses of every rank's buffers, in this process. Filled as peers are heard from.
 struct Addresses {
   std::array<std::byte*, max_ranks> in{};
@@ -204,6 +228,10 @@ struct Buffers {
   }
   [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> scratch(int rank) const {
     return {reinterpret_cast<T*>(at.scratch[static_cast<std::size_t>(rank)])};
+  }
+  /// The same memory for accumulators, at the positions of the message.
+  [[nodiscard]] ATTUNE_DEVICE Partials<T> partials(int rank) const {
+    return {reinterpret_cast<Accumulator<T>*>(at.scratch[static_cast<std::size_t>(rank)])};
   }
   /// A region that peers push into before any barrier, and that nobody reads once its owner's launch has ended.
   [[nodiscard]] ATTUNE_DEVICE View<T, Role::scratch> inbox(int rank) const {

@@ -24,6 +24,7 @@ struct Launch {
   std::string_view variant;
   int rank = 0;
   int ranks = 1;
+  int near = 1;  ///< Ranks of a domain.
   int blocks = 1;
   Index count = 0;               ///< Elements of this piece of the message.
   Index chunk = 0;               ///< Elements of a pipelining step.

@@ -66,6 +66,24 @@ struct View {
   }
 };
 
+/// Scratch that holds a message's partial sums, in their accumulators.
+template <class T>
+struct Partials {
+  Accumulator<T>* data;
+  using Wide = Pack<Accumulator<T>, lanes_of<T>, 1>;
+
+  template <class I>
+  Wide load(const I& i) const {
+    Wide pack{};
+    std::memcpy(&pack.part, data + i.first, static_cast<std::size_t>(i.lanes) * sizeof(Accumulator<T>));
+    return pack;
+  }
+  template <class I>
+  void store(const I& i, const Wide& pack) const {
+    std::memcpy(data + i.first, &pack.part, static_cast<std::size_t>(i.lanes) * sizeof(Accumulator<T>));
+  }
+};
+
 template <class T>
 struct Buffers {
   Index count;
@@ -75,6 +93,9 @@ struct Buffers {
   [[nodiscard]] View<T> out(int rank) const { return at(launch.out, rank); }
   [[nodiscard]] View<T> scratch(int rank) const { return at(launch.scratch, rank); }
   [[nodiscard]] View<T> inbox(int rank) const { return at(launch.inbox, rank); }
+  [[nodiscard]] Partials<T> partials(int rank) const {
+    return {reinterpret_cast<Accumulator<T>*>(launch.scratch[static_cast<std::size_t>(rank)])};
+  }
 
  private:
   [[nodiscard]] static View<T> at(const std::array<std::byte*, max_ranks>& base, int rank) {

@@ -73,6 +73,7 @@ struct BlockMemory {
 struct Launch {
   int rank = 0;
   int ranks = 1;
+  int near = 1;  ///< Ranks of a domain.
   int blocks = 1;
   int threads = 1;
   Index count = 0;

@@ -1,7 +1,10 @@
 #pragma once
-/// Which variants a team on this node could run at all, before there is a team.
+/// Which variants a team on this node could run at all, before there is a team, and with one.
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "runtime/host_topology.h"
 #include "variants/registry.h"
 
 namespace attune::host {
@@ -14,6 +17,7 @@ namespace attune::host {
     case Needs::many_nodes:
       return "needs more than one node";
     case Needs::nothing:
+    case Needs::domains:  // see below
     case Needs::peer_inputs:
     case Needs::peer_outputs:
     case Needs::peer_scratch:
@@ -23,6 +27,22 @@ namespace attune::host {
       break;
   }
   return {};
+}
+
+/// The same in a team of these domains.
+[[nodiscard]] inline std::string why_not(const VariantInfo& info, const Domains& domains) {
+  if (info.traits.needs == Needs::domains && domains.count == 1)
+    return "needs ranks in several domains: " + domains.why_one;
+  return why_not(info);
+}
+
+/// The names that built-in defaults may hold there: two levels are for domains of several ranks.
+[[nodiscard]] inline std::vector<std::string_view> names_for(const Domains& domains) {
+  constexpr auto all = all_variant_names();
+  std::vector<std::string_view> names(all.begin(), all.end());
+  const bool two_levels = domains.count > 1 && domains.near > 1;
+  if (!two_levels) std::erase_if(names, [](auto name) { return variant(name).traits.needs == Needs::domains; });
+  return names;
 }
 
 }  // namespace attune::host

@@ -10,6 +10,7 @@
 #include "core/plan.h"
 #include "runtime/bootstrap.h"
 #include "runtime/call.h"
+#include "runtime/host_topology.h"
 #include "runtime/norm_call.h"
 #include "runtime/stores.h"
 
@@ -23,6 +24,7 @@ struct BackendOptions {
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Per rank and region.
   Stores stores = Stores::tried;          ///< host: how ranks store what their peers will read.
   std::uint32_t first_epoch = 0;          ///< host: where flags begin to count; tests start near the wrap at 2^32.
+  host::Domains domains = {};             ///< host: equal on all ranks.
   int gpu = -1;                           ///< cuda: this device; -1 = by local rank.
   bool register_captured = true;          ///< cuda: see Communicator::complete_capture.
   MpiBootstrap* mpi = nullptr;            ///< The bootstrap, when it is one of MPI; null for threads.

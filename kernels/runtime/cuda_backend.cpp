@@ -48,6 +48,7 @@ class CudaBackend final : public Backend {
     if (info.name == "vendor") return name == "vendor" ? vendor_->why_not() : vendor_->why_not(name);
     if (info.name == "naive") return {};
     if (info.traits.needs == Needs::many_nodes) return "needs more than one node";
+    if (info.traits.needs == Needs::domains) return "is for ranks on CPUs: GPUs of one team reach each other alike";
     if (info.traits.needs == Needs::multimem) return team_.why_no_multimem();
     return team_.why_no_peers().empty() ? "" : "no peer access: " + team_.why_no_peers();
   }

@@ -13,9 +13,18 @@ namespace attune::cuda {
 
 namespace {
 
+/// Empty where there are no kernels: GPUs of one team reach each other alike, so two levels gain nothing there.
+template <class V>
+KernelTable table_of() {
+  if constexpr (V::traits.needs == Needs::domains) {
+    return {};
+  } else {
+    return kernels_of<V>();
+  }
+}
 template <class... V>
 std::vector<KernelTable> tables_of(TypeList<V...> /*variants*/) {
-  return {kernels_of<V>()...};
+  return {table_of<V>()...};
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ TeamOptions team_options(const BackendOptions& options) {
   TeamOptions team;
   team.timeout_s = options.timeout_s;
   team.scratch_bytes = options.scratch_bytes;
+  team.near = options.domains.count > 1 ? options.domains.near : 0;
   team.stores = options.stores;
   team.first_epoch = options.first_epoch;
   team.node_cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -53,6 +54,7 @@ class HostBackend final : public Backend {
  public:
   HostBackend(std::unique_ptr<Bootstrap> bootstrap, const BackendOptions& options)
       : vendor_(options.mpi != nullptr ? std::make_unique<MpiVendor>(options.mpi->comm()) : nullptr),
+        domains_(options.domains),
         team_(std::move(bootstrap), team_options(options)) {}
 
   [[nodiscard]] DeviceKind device() const override { return DeviceKind::host; }
@@ -74,11 +76,11 @@ class HostBackend final : public Backend {
       (void)parse_vendor_choice(name);
       return why_no_vendor_choices();
     }
-    return host::why_not(info);
+    return host::why_not(info, domains_);
   }
 
   void run(std::size_t index, const AllreduceCall& call, const Plan& plan) override {
-    if (const std::string reason = host::why_not(variant_table[index]); !reason.empty())
+    if (const std::string reason = host::why_not(variant_table[index], domains_); !reason.empty())
       throw Error(Status::unsupported, plan.variant + " cannot run here: " + reason, "choose another variant");
     if (!variant_table[index].composite) return team_.allreduce(index, plan, call);
     if (variant_table[index].name == "naive") return naive_allreduce(team_, call);
@@ -97,7 +99,7 @@ class HostBackend final : public Backend {
 
   [[nodiscard]] std::unique_ptr<PreparedCall> prepare(std::size_t index, const AllreduceCall& call,
                                                       const Plan& plan) override {
-    const bool in_vocabulary = !variant_table[index].composite && host::why_not(variant_table[index]).empty();
+    const bool in_vocabulary = !variant_table[index].composite && host::why_not(variant_table[index], domains_).empty();
     return in_vocabulary ? team_.prepare(index, plan, call) : nullptr;
   }
 
@@ -117,6 +119,7 @@ class HostBackend final : public Backend {
   }
 
   std::unique_ptr<MpiVendor> vendor_;
+  Domains domains_;
   HostTeam team_;
 };
 

@@ -23,7 +23,7 @@ template <class V, class Isa, class T, int Ranks, bool Streams, class O, class E
 [[gnu::flatten]] void run_kernel(const Launch& launch, int index, O op, const E& epilogue) {
   Block<Isa, T, Streams> block(launch, index);
   const Buffers<T> buffers{launch.count, launch.chunk, block.addresses()};
-  V::template run<Ranks, T>(block, Team<Ranks>(launch.rank, launch.ranks), buffers, op, epilogue);
+  V::template run<Ranks, T>(block, Team<Ranks>(launch.rank, launch.ranks, launch.near), buffers, op, epilogue);
   if (launch.streaming) detail::drain_streaming_stores();
 }
 

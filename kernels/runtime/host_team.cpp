@@ -98,6 +98,10 @@ HostTeam::HostTeam(std::unique_ptr<Bootstrap> bootstrap, const TeamOptions& opti
   if (options.scratch_bytes < 1)
     throw Error(Status::usage, "options: scratch_bytes is " + std::to_string(options.scratch_bytes),
                 "give 1 or more bytes");
+  if (options_.near == 0) options_.near = size();
+  if (options_.near < 1 || size() % options_.near != 0)
+    throw Error(Status::usage, "options: near is " + std::to_string(options_.near),
+                "give a number that divides the team's ranks");
   options_.scratch_bytes = round_up(std::max(options.scratch_bytes, least_scratch), page);
   own_ = std::make_unique<SharedSegment>(*bootstrap_, control_bytes() + 3 * region_bytes(options_.scratch_bytes));
   auto* control = new (own_->base(rank())) Control;
@@ -194,6 +198,7 @@ void HostTeam::launch(Kernel kernel, Launch& launch) {
 void HostTeam::complete(Launch& launch) {
   launch.rank = rank();
   launch.ranks = size();
+  launch.near = options_.near;
   launch.segment = bases_.data();
   launch.counters = counters_.get();
   launch.policy = {oversubscribed(launch.blocks) ? 0 : 4096, options_.timeout_s, options_.progress,
@@ -258,6 +263,10 @@ std::unique_ptr<HostCall> HostTeam::prepare(std::size_t variant, const Plan& pla
 
 Index HostTeam::piece_elements(const Traits& traits, const AllreduceCall& call) const {
   if (traits.needs == Needs::peer_slots) return call.count;
+  const bool partials = traits.needs == Needs::domains;  // scratch holds accumulators
+  if (partials)
+    return with_dtype(call.dtype,
+                      [&]<class T>() { return options_.scratch_bytes / static_cast<Bytes>(sizeof(Accumulator<T>)); });
   const Bytes most = traits.max_bytes > 0 ? std::min(traits.max_bytes, options_.scratch_bytes) : options_.scratch_bytes;
   return most / size_of(call.dtype);
 }

@@ -23,6 +23,7 @@ struct TeamOptions {
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Per rank and region; longer messages go in pieces.
   int node_cores = 1;                     ///< Cores of the node,
   int rank_cores = 1;                     ///< and those that this rank may run on.
+  int near = 0;                           ///< Ranks of a domain, consecutive ones; 0 = all.
   Stores stores = Stores::tried;          ///< Of what peers will read, and the launch does not stream.
   Epoch first_epoch = 0;                  ///< Where flags begin to count; tests start near the wrap at 2^32.
   void (*progress)(void*) = nullptr;      ///< Called now and then while rank's caller thread waits.

@@ -38,7 +38,8 @@ std::byte* map(int file, Bytes bytes) {
   return static_cast<std::byte*>(at);
 }
 
-/// Sizes an open object and really allocates it: on a full /dev/shm this fails here, not later with SIGBUS.
+/// Sizes an open object and really allocates it: on a full /dev/shm this fails here, not later with SIGBUS. By its
+/// owner alone, before any peer can reach it: pages lie on the NUMA node of who asks for them first.
 std::string fill(int file, Bytes bytes, std::byte** at) {
   int code = ::ftruncate(file, bytes) == 0 ? 0 : errno;
   if (code == 0) code = ::posix_fallocate(file, 0, bytes);

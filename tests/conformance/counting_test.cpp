@@ -36,7 +36,7 @@ counting::TeamDepths depths_of(SimtTeam& team) {
 
 Cost sum(const std::vector<counting::Tally>& tallies, int ranks) {
   Cost total;
-  for (const auto& [cost, depth] : tallies) {
+  for (const auto& [cost, depth, across] : tallies) {
     total.peer_reads += cost.peer_reads;
     total.peer_writes += cost.peer_writes;
     total.local_reads += cost.local_reads;
@@ -49,9 +49,9 @@ Cost sum(const std::vector<counting::Tally>& tallies, int ranks) {
   return total;
 }
 
-/// What a team does in one call.
+/// What the blocks of a team in domains of `near` ranks do in one call.
 template <class V, class T>
-Cost count_call(int ranks, int blocks, Index count) {
+std::vector<counting::Tally> tallies_of(int ranks, int near, int blocks, Index count) {
   SimtTeam team(ranks, count * static_cast<Bytes>(sizeof(T)) + 1024, 0);
   auto depths = depths_of(team);
   std::vector<counting::Tally> tallies(static_cast<std::size_t>(ranks * blocks));
@@ -63,12 +63,18 @@ Cost count_call(int ranks, int blocks, Index count) {
     launch.mail_call = 1;
     auto& tally = tallies[static_cast<std::size_t>(rank * blocks + index)];
     counting::Block<T> block(launch, index, tally, depths);
-    const counting::Buffers<T> buffers{count, launch.chunk, {count, launch.chunk, launch}, rank, tally, depths};
-    V::template run<0, T>(block, Team<0>(rank, ranks), buffers, Sum{}, NoEpilogue{});
+    const counting::Buffers<T> buffers{count, launch.chunk, {count, launch.chunk, launch}, rank, near, tally, depths};
+    V::template run<0, T>(block, Team<0>(rank, ranks, near), buffers, Sum{}, NoEpilogue{});
     block.finish();
   });
   EXPECT_EQ(error, "") << variant_name<V>;
-  return sum(tallies, ranks);
+  return tallies;
+}
+
+/// What a team does in one call: in two domains where its ranks are even, as the cards of two levels say.
+template <class V, class T>
+Cost count_call(int ranks, int blocks, Index count) {
+  return sum(tallies_of<V, T>(ranks, ranks % 2 == 0 ? ranks / 2 : ranks, blocks, count), ranks);
 }
 
 template <class V, class T>
@@ -114,6 +120,27 @@ TEST(CostCards, AreWhatIsMoved) {
       for (const Index count : {0, 1, 15, 16, 17, 63, 2003}) expect_card<V, std::int8_t>(ranks, 2, count);
     }
   });
+}
+
+/// Bytes that go from domain to domain.
+template <class V>
+Bytes across(int ranks, int near, Index count) {
+  Bytes all = 0;
+  for (const auto& tally : tallies_of<V, float>(ranks, near, 1, count)) all += tally.across;
+  return all;
+}
+
+/// What two levels are for: a partial sum and a result for every further domain, however many ranks are in each; of one
+/// level, as much for each of them.
+TEST(TwoLevels, CrossBetweenDomainsOnceEachWay) {
+  constexpr Index count = 997;
+  for (int ranks = 2; ranks <= max_ranks; ++ranks)
+    for (int near = 1; near <= ranks; ++near) {
+      if (ranks % near != 0) continue;
+      const Bytes once = 2 * (ranks / near - 1) * count * 4;
+      EXPECT_EQ(across<variants::two_level>(ranks, near, count), once) << ranks << " ranks by " << near;
+      EXPECT_EQ(across<variants::two_shot_write>(ranks, near, count), near * once) << ranks << " ranks by " << near;
+    }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "domains.h"
 #include "random.h"
 
 namespace attune::conformance {
@@ -47,7 +48,9 @@ class LocalCrew final : public Crew {
     table_.gate.arrive_and_wait();
     auto mine = std::move(table_.bootstraps[static_cast<std::size_t>(rank_)]);
     table_.gate.arrive_and_wait();
-    return Communicator(std::move(mine), options);
+    auto grouped = options;
+    if (grouped.domains.empty()) grouped.domains = several_domains(ranks_);
+    return Communicator(std::move(mine), grouped);
   }
   [[nodiscard]] std::array<Note, max_ranks> gather(const Note& mine) override {
     table_.note[static_cast<std::size_t>(rank_)] = mine;

@@ -23,7 +23,7 @@ class Crew {
   [[nodiscard]] virtual int ranks() const = 0;
   /// Is there an MPI below the communicators, and so a vendor?
   [[nodiscard]] virtual bool has_vendor() const = 0;
-  /// A communicator over all ranks. Collective.
+  /// A communicator over all ranks; in several domains, unless the options say which. Collective.
   [[nodiscard]] virtual Communicator communicator(const Options& options) = 0;
   /// Everybody's note: the first error of any rank, with the rank, or "" and whether all hashes are equal. Collective.
   [[nodiscard]] virtual std::array<Note, max_ranks> gather(const Note& mine) = 0;

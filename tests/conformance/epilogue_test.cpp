@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "cases.h"
+#include "domains.h"
+#include "variants/registry.h"
 
 namespace attune {
 namespace {
@@ -15,8 +17,10 @@ class OwnEpilogue : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(OwnEpilogue, SeesIndexAndValue) {
   const Plan plan{.variant = std::string(GetParam()), .chunk_bytes = 128};
-  for (const int ranks : {1, 2, 3})
-    run_local_team(ranks, {.table = "none", .scratch_bytes = 4096}, [&](Communicator& comm) {
+  const bool grouped = variant(GetParam()).traits.needs == Needs::domains;  // one rank is one domain
+  for (const int ranks : {grouped ? 4 : 1, 2, 3}) {
+    const Options options{.table = "none", .scratch_bytes = 4096, .domains = conformance::several_domains(ranks)};
+    run_local_team(ranks, options, [&](Communicator& comm) {
       for (const Index count : {Index{1}, Index{11}, Index{3001}})
         for (const Op op : {Op::sum, Op::avg, Op::max}) {
           std::vector<float> in(static_cast<std::size_t>(count)), out(in.size());
@@ -39,6 +43,7 @@ TEST_P(OwnEpilogue, SeesIndexAndValue) {
           }
         }
     });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OwnEpilogue, testing::ValuesIn(conformance::variants_to_test(false)),

@@ -20,7 +20,7 @@ void thread_kernel(const simt::Launch& launch, int index, int thread, const Epil
   simt::Block<T> block(launch, index, thread);
   const simt::Buffers<T> buffers{launch.count, launch.chunk, launch};
   const AnyEpilogue<T> epilogue{spec.kind, 1, spec.scale, static_cast<const T*>(spec.operand), spec.cols};
-  V::template run<0, T>(block, Team<0>(launch.rank, launch.ranks), buffers, O{}, epilogue);
+  V::template run<0, T>(block, Team<0>(launch.rank, launch.ranks, launch.near), buffers, O{}, epilogue);
   block.finish();
 }
 
@@ -45,6 +45,7 @@ std::vector<Kernel> all_kernels() {
 struct Call {
   Kernel kernel;
   Content content;
+  int near;
   int blocks;
   int threads;
   Index count;
@@ -57,7 +58,9 @@ constexpr Bytes capacity = 40000;
 
 Call draw_call(Random& random, const std::vector<Kernel>& kernels, int ranks, int most_blocks, int most_threads) {
   const Kernel& kernel = kernels[random.next() % kernels.size()];
-  Call call{kernel, {random.next(), kernel.dtype, kernel.op, Data::exact, ranks}, 1, 1, 0, 0, false, {}};
+  Call call{kernel, {random.next(), kernel.dtype, kernel.op, Data::exact, ranks}, ranks, 1, 1, 0, 0, false, {}};
+  do call.near = 1 + static_cast<int>(random.below(ranks));
+  while (ranks % call.near != 0);
   call.blocks = 1 + static_cast<int>(random.below(most_blocks));
   call.threads = random.one_in(3) ? 1 + static_cast<int>(random.below(most_threads)) : most_threads;
   const Index lanes = simt::pack_bytes / size_of(kernel.dtype);
@@ -70,10 +73,10 @@ Call draw_call(Random& random, const std::vector<Kernel>& kernels, int ranks, in
 
 std::string describe(const Call& call) {
   return std::string(call.kernel.variant) + " " + std::string(name_of(call.kernel.dtype)) +
-         " ranks=" + std::to_string(call.content.ranks) + " blocks=" + std::to_string(call.blocks) +
-         " threads=" + std::to_string(call.threads) + " count=" + std::to_string(call.count) +
-         " chunk=" + std::to_string(call.chunk) + (call.in_place ? " in place" : "") +
-         " epilogue=" + std::string(name_of(call.epilogue));
+         " ranks=" + std::to_string(call.content.ranks) + " near=" + std::to_string(call.near) +
+         " blocks=" + std::to_string(call.blocks) + " threads=" + std::to_string(call.threads) +
+         " count=" + std::to_string(call.count) + " chunk=" + std::to_string(call.chunk) +
+         (call.in_place ? " in place" : "") + " epilogue=" + std::string(name_of(call.epilogue));
 }
 
 /// One rank's side of a call, by its first thread: before the launch, and after it.
@@ -83,6 +86,7 @@ void prepare(SimtTeam& team, int rank, const Call& call, Epoch number) {
   std::memset(mine.out.data(), 0xCD, static_cast<std::size_t>(mine.out.bytes()));
   mine.launch = team.launch_of(rank);
   if (call.in_place) mine.launch.out = mine.launch.in;
+  mine.launch.near = call.near;
   mine.launch.blocks = call.blocks;
   mine.launch.threads = call.threads;
   mine.launch.count = call.count;

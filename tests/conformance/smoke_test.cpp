@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attune/attune.hpp"
+#include "domains.h"
 #include "variants/registry.h"
 
 namespace attune {
@@ -32,8 +33,10 @@ TEST_P(Variants, SumExactly) {
   const Plan base{.variant = std::string(GetParam())};
   if (base.variant == "vendor") GTEST_SKIP() << "a team of threads has no vendor";
   if (variant(GetParam()).traits.needs == Needs::multimem) return expect_refusal(base);
-  for (int ranks = 1; ranks <= 5; ++ranks) {
-    run_local_team(ranks, {.table = "none", .scratch_bytes = 64 * 1024}, [&](Communicator& comm) {
+  const bool grouped = variant(GetParam()).traits.needs == Needs::domains;  // one rank is one domain
+  for (int ranks = grouped ? 2 : 1; ranks <= 5; ++ranks) {
+    const Options options{.table = "none", .scratch_bytes = 64 * 1024, .domains = conformance::several_domains(ranks)};
+    run_local_team(ranks, options, [&](Communicator& comm) {
       constexpr Index most = 40000;
       auto in = comm.allocate<float>(most);
       auto out = comm.allocate<float>(most);

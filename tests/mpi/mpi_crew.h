@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "conformance/crew.h"
+#include "conformance/domains.h"
 
 namespace attune::conformance {
 
@@ -15,7 +16,11 @@ class MpiCrew final : public Crew {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int ranks() const override { return ranks_; }
   [[nodiscard]] bool has_vendor() const override { return true; }
-  [[nodiscard]] Communicator communicator(const Options& options) override { return Communicator(comm_, options); }
+  [[nodiscard]] Communicator communicator(const Options& options) override {
+    auto grouped = options;
+    if (grouped.domains.empty()) grouped.domains = several_domains(ranks_);
+    return Communicator(comm_, grouped);
+  }
   [[nodiscard]] std::array<Note, max_ranks> gather(const Note& mine) override {
     std::array<Note, max_ranks> all;
     MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);

@@ -131,6 +131,26 @@ def of_mail():
     ]
 
 
+def of_two_levels():
+    """Who is near, whose memory a domain reads and writes, and partial sums. Flags are found in the variant's text."""
+    file = "variants/two_level.h"
+    to_chain = "rank < last && team.rank == last;"
+    wide = "std::memcpy(lane, data + i.first, static_cast<std::size_t>(i.lanes{}) * sizeof lane[0])"
+    return [
+        one(TEAM, "place >= team.near", "place > team.near", "two_level"),
+        one(file, to_chain, to_chain.replace("< last", "+ near.ranks < last"), "two_level"),
+        one(file, "if (follows) sum = op(before.load(i), sum);", "", "two_level"),
+        one(file, "follows ? team.rank - near.ranks : team.rank", "team.rank", "two_level"),
+        one(file, "place < near.ranks;", "place < near.ranks - 1;", "two_level"),
+        one(file, "step < near.ranks;", "step < near.ranks - 1;", "two_level"),
+        one(file, "buffers.in(first + place)", "buffers.in(place)", "two_level"),
+        one(file, "buffers.out(first + place)", "buffers.out(place)", "two_level"),
+        one(file, "buffers.out(team.rank - near.rank + place)", "buffers.out(place)", "two_level"),
+        one(file, "near.rank, near.ranks)), buffers", "team.rank, team.ranks)), buffers", "two_level"),
+        one(MEMORY, wide.format(""), wide.format(" - 1"), "two_level"),
+    ]
+
+
 def of_runtime():
     """Staging, pieces, digests, first epochs, worker threads."""
     done, ticket = "worker.done.store(served + 1, ", "workers_[h]->ticket.fetch_add(1, "
@@ -148,4 +168,4 @@ def of_runtime():
 
 
 def listed():
-    return of_flags() + of_packs() + of_mail() + of_runtime()
+    return of_flags() + of_packs() + of_mail() + of_two_levels() + of_runtime()

@@ -41,6 +41,7 @@ namespace attune::mutation {
 namespace {
 
 const auto which = static_cast<std::size_t>(&variant(ATTUNE_TEXT(ATTUNE_PROBE)) - variant_table.data());
+constexpr bool several_domains = variants::ATTUNE_PROBE::traits.needs == Needs::domains;
 constexpr Bytes capacity = 131072;
 constexpr Bytes guard = 64;
 
@@ -88,9 +89,13 @@ int get(DType dtype, const std::byte* at, Index i) {
 
 class Rank {
  public:
-  Rank(std::unique_ptr<Bootstrap> bootstrap, Epoch first_epoch)
-      : team_(std::move(bootstrap),
-              {.timeout_s = 4, .scratch_bytes = 8192, .node_cores = 64, .rank_cores = 64, .first_epoch = first_epoch}),
+  Rank(std::unique_ptr<Bootstrap> bootstrap, int near, Epoch first_epoch)
+      : team_(std::move(bootstrap), {.timeout_s = 4,
+                                     .scratch_bytes = 8192,
+                                     .node_cores = 64,
+                                     .rank_cores = 64,
+                                     .near = near,
+                                     .first_epoch = first_epoch}),
         shared_(team_.allocate(4 * capacity)),
         own_(new (std::align_val_t{64}) std::byte[4 * capacity]) {}
   ~Rank() { ::operator delete[](own_, std::align_val_t{64}); }
@@ -137,13 +142,13 @@ class Rank {
   std::byte* own_;
 };
 
-void run_team(int ranks, int calls, Epoch first_epoch, bool differ) {
+void run_team(int ranks, int near, int calls, Epoch first_epoch, bool differ) {
   auto bootstraps = make_local_bootstraps(ranks);
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r)
     threads.emplace_back([&, r] {
       try {
-        Rank rank(std::move(bootstraps[static_cast<std::size_t>(r)]), first_epoch);
+        Rank rank(std::move(bootstraps[static_cast<std::size_t>(r)]), near, first_epoch);
         for (int call = 0; call < calls; ++call) rank.run(call);
         if (differ) rank.differ();
       } catch (const std::exception& error) {
@@ -158,6 +163,8 @@ void run_team(int ranks, int calls, Epoch first_epoch, bool differ) {
 }  // namespace attune::mutation
 
 int main() {
-  for (const int ranks : {2, 3, 5}) attune::mutation::run_team(ranks, 120, 0xFFFFFFFFU - 100, false);
-  attune::mutation::run_team(2, 1, 0, true);
+  for (const int ranks : {2, 3, 5}) attune::mutation::run_team(ranks, ranks, 120, 0xFFFFFFFFU - 100, false);
+  if (attune::mutation::several_domains)
+    for (const int near : {1, 2}) attune::mutation::run_team(3 * near, near, 120, 0xFFFFFFFFU - 100, false);
+  attune::mutation::run_team(2, 2, 1, 0, true);
 }

@@ -16,7 +16,7 @@ std::vector<Plan> plans_of_variants(const std::vector<int>& blocks_to_try) {
   std::vector<Plan> plans{Plan{}};
   for (const VariantInfo& info : variant_table) {
     if (info.name == "vendor" || !admits(Numerics::per_hop, info.traits.numerics) ||
-        info.traits.family == Family::fused)
+        info.traits.family == Family::fused || info.traits.needs == Needs::domains)
       continue;
     for (const int blocks : blocks_to_try) {
       if (blocks > info.traits.max_blocks) continue;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "core/floats.h"
@@ -38,6 +39,7 @@ struct Options {
   Bytes scratch_bytes = Bytes{16} << 20;  ///< Shared scratch per rank and region; longer messages go in pieces.
   Stores stores = Stores::tried;          ///< host: how ranks store what their peers will read.
   std::uint32_t first_epoch = 0;          ///< Where flags begin to count. For tests of the wrap at 2^32.
+  std::vector<int> domains = {};          ///< host: every rank's (socket, say); empty = ATTUNE_DOMAINS, the machine's.
   int gpu = -1;                           ///< cuda: this device; -1 = the one of the rank's number on its node.
   bool register_captured = true;          ///< cuda: see complete_capture; false: such buffers are staged.
   std::function<void(const std::string& line)> log = {};  ///< Where ATTUNE_LOG's lines go; empty = standard error.

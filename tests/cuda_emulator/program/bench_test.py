@@ -14,8 +14,8 @@ FULL = bool(os.environ.get("ATTUNE_EMULATED_FULL"))
 RANKS = 4
 FACTOR = 4 if FULL else 362
 ONCE = ("-n", 1, "-w", 0, "-c", 1)
-# What no emulated device has: a switch that adds, NCCL, other nodes.
-WITHOUT = {"vendor", "hierarchical", "multimem_one_shot", "multimem_two_shot"}
+# What no emulated device has: a switch that adds, NCCL, other nodes, sockets.
+WITHOUT = {"vendor", "hierarchical", "multimem_one_shot", "multimem_two_shot", "two_level"}
 MOST = {"push": "4K"}  # of variants for small messages alone
 
 

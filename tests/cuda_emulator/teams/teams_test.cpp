@@ -15,8 +15,10 @@ constexpr Bytes capacity = 40000;
 /// Variants that a device without multicast executes.
 std::vector<std::size_t> executable_variants() {
   std::vector<std::size_t> all;
-  for (std::size_t v = 0; v < variant_table.size(); ++v)
-    if (!variant_table[v].composite && variant_table[v].traits.needs != Needs::multimem) all.push_back(v);
+  for (std::size_t v = 0; v < variant_table.size(); ++v) {
+    const Needs needs = variant_table[v].traits.needs;
+    if (!variant_table[v].composite && needs != Needs::multimem && needs != Needs::domains) all.push_back(v);
+  }
   return all;
 }
 

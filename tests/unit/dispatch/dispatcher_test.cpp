@@ -183,6 +183,22 @@ TEST(Dispatcher, BuiltInDefaultsKnowTheKindOfMemory) {
   EXPECT_EQ(choose(2, 4096 * KiB, Memory::staged), "staged_two_shot");
 }
 
+/// A team of several domains knows two levels, and takes them for large messages that peers can address.
+TEST(Dispatcher, BuiltInDefaultsTakeTwoLevelsWhereTheyAreKnown) {
+  constexpr std::array<std::string_view, 4> names{"push", "staged_two_shot", "two_shot_write", "two_level"};
+  const auto choose = [](std::span<const std::string_view> build, Bytes bytes, Memory memory, Placement placement) {
+    const Dispatcher from(Table{}, DeviceKind::host, 4, Numerics::rank_order, build);
+    return from.find(Problem{.count = bytes / 4, .ranks = 4, .placement = placement, .memory = memory}).plan().variant;
+  };
+  constexpr Bytes MiB = 1 << 20;
+  for (const Placement placement : all_of<Placement>()) {
+    EXPECT_EQ(choose(names, MiB - 4, Memory::registered, placement), "two_shot_write");
+    EXPECT_EQ(choose(names, MiB, Memory::registered, placement), "two_level");
+    EXPECT_EQ(choose(names, 64 * MiB, Memory::staged, placement), "staged_two_shot");
+    EXPECT_EQ(choose(std::span(names).first(3), 64 * MiB, Memory::registered, placement), "two_shot_write");
+  }
+}
+
 TEST(Dispatcher, ALookUpDoesNotAllocate) {
   const auto from = dispatcher({rules({}, "a_variant_name_beyond_the_small_string_buffer")});
   const long before = count_allocations();

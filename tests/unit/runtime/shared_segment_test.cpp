@@ -3,6 +3,9 @@
 #include "runtime/shared_segment.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,6 +90,94 @@ TEST(SharedSegment, WhatTheNodeDoesNotHaveIsRefusedOnAllRanks) {
   std::thread other([&] { greedy(*bootstraps[1], 1); });
   greedy(*bootstraps[0], 0);
   other.join();
+}
+
+/// Passes collective steps on, and notes at each whether all memory of the objects that are open has been taken.
+class Measuring final : public Bootstrap {
+ public:
+  explicit Measuring(std::unique_ptr<Bootstrap> under) : under_(std::move(under)) {}
+  [[nodiscard]] int rank() const override { return under_->rank(); }
+  [[nodiscard]] int size() const override { return under_->size(); }
+  [[nodiscard]] bool one_process() const override { return false; }
+  void allgather(const void* mine, void* all, std::size_t bytes) override {
+    objects_ = taken_ = 0;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", gone)) {
+      struct stat about {};
+      const bool ours = std::filesystem::read_symlink(entry, gone).string().starts_with("/dev/shm/attune-");
+      if (!ours || ::stat(entry.path().c_str(), &about) != 0 || about.st_size == 0) continue;
+      ++objects_;
+      taken_ += about.st_blocks * 512 >= about.st_size ? 1 : 0;
+    }
+    under_->allgather(mine, all, bytes);
+  }
+  void barrier() override { under_->barrier(); }
+  [[nodiscard]] bool all_taken() const { return objects_ > 0 && taken_ == objects_; }
+
+ private:
+  std::unique_ptr<Bootstrap> under_;
+  int objects_ = 0, taken_ = 0;
+};
+
+/// The NUMA nodes that pages which are in use lie on, sorted, without repetition; empty where the system does not tell.
+std::vector<int> nodes_of(const std::byte* memory, std::size_t pages) {
+  std::vector<const void*> page(pages);
+  std::vector<int> node(pages, -1);
+  volatile std::byte seen{};
+  for (std::size_t k = 0; k < pages; ++k) {
+    page[k] = memory + k * 4096;
+    seen = memory[k * 4096];  // reading what is there moves nothing
+  }
+  (void)seen;
+  if (::syscall(SYS_move_pages, 0, pages, page.data(), nullptr, node.data(), 0) != 0) return {};
+  std::ranges::sort(node);
+  node.erase(std::unique(node.begin(), node.end()), node.end());
+  return node;
+}
+/// The node that this thread runs on, and stays on.
+int stay_on_node() {
+  unsigned cpu = 0, node = 0;
+  if (::syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return -1;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  (void)::sched_setaffinity(0, sizeof one, &one);
+  return ::syscall(SYS_getcpu, &cpu, &node, nullptr) == 0 ? static_cast<int>(node) : -1;
+}
+
+/// f(rank) on two threads.
+template <class F>
+void on_two_threads(F f) {
+  std::thread other([&] { f(1); });
+  std::thread one([&] { f(0); });
+  one.join();
+  other.join();
+}
+
+/// Every page of a rank's part has been taken by its owner before a peer can map it, and lies on the owner's node:
+/// where a peer's first store would have put it is seen on machines with several nodes alone.
+TEST(SharedSegment, PagesAreFirstTouchedByTheirOwner) {
+  constexpr Bytes bytes = 300 * 4096;
+  const auto expect_on_my_node = [](const SharedSegment& segment, int rank) {
+    const int node = stay_on_node();
+    const auto nodes = nodes_of(segment.base(rank), bytes / 4096);
+    EXPECT_TRUE(nodes.empty() || nodes == std::vector{node}) << nodes.size() << " nodes, or another than mine";
+  };
+  auto processes = make_local_bootstraps(2), threads = make_local_bootstraps(2);
+  on_two_threads([&](int rank) {
+    (void)stay_on_node();
+    Measuring bootstrap(std::move(processes[static_cast<std::size_t>(rank)]));
+    const SharedSegment segment(bootstrap, bytes);
+    EXPECT_TRUE(bootstrap.all_taken()) << "the rest would lie where who comes first runs";
+    expect_on_my_node(segment, rank);
+    (void)bootstrap.gather(rank);
+  });
+  on_two_threads([&](int rank) {
+    (void)stay_on_node();
+    const SharedSegment segment(*threads[static_cast<std::size_t>(rank)], bytes);
+    expect_on_my_node(segment, rank);
+    (void)threads[static_cast<std::size_t>(rank)]->gather(rank);
+  });
 }
 
 TEST(SharedSegment, MoreRanksThanATeamMayHaveAreUnsupported) {
