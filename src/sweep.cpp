@@ -304,6 +304,8 @@ void greet(const SweepConfig& config, const Book& book, int world) {
   for (const int count : config.ranks) ranks += (ranks.empty() ? "" : ", ") + std::to_string(count);
   print(fmt::format("sweep into {}: ranks {}, {} search, seed {}\n", book.folder.path(), ranks, name_of(config.search),
                     config.seed));
+  if (!book.records.empty())
+    print("the lines of this launch are of its own samples; the table rests on all launches\n");
 }
 }  // namespace
 

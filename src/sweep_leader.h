@@ -34,7 +34,7 @@ struct LeaderOptions {
 
 /// "allreduce f32 sum 1 MiB, 2 ranks, out_of_place registered"
 [[nodiscard]] std::string describe(const Problem& problem);
-/// One case for people: what the samples so far choose, how it stands to the vendor in the rounds that both were in,
+/// One case for people: what this launch's samples choose, how it stands to the vendor in the rounds that both were in,
 /// and what went wrong. `cells` are those of one problem; without a decision, too little was measured.
 [[nodiscard]] std::string case_line(std::span<const CellSummary> cells, const tuner::Decision* decision);
 /// The same on an emulated device: how many cells were right, no times.

@@ -4,6 +4,7 @@
 // those of a sweep over many tables) and fails if the promises do not hold.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -203,7 +204,10 @@ Request parse(int argc, char** argv) {
       request.machine = argv[++i];
     else if (word == "--seeds" && i + 1 < argc)
       request.extent.seeds = std::stoi(argv[++i]);
-    else
+    else if (word.starts_with("-")) {
+      std::fprintf(stderr, "usage: tuner_lab [--full] [--short] [--machine NAME] [--seeds N] [scores.csv]\n");
+      std::exit(6);
+    } else
       request.path = word;
   }
   return request;

@@ -77,9 +77,10 @@ class Launches(unittest.TestCase):
     def test_appended_launches_replicate_each_other(self):
         out = fresh("launches")
         config = write_config("launches.json", **{**SMALL, "sizes": ["4K"], "variants": ["mesh"], "search": "racing", "budget": "2s"})
-        for _ in range(3):
+        for launch in range(3):
             result = sweep(2, "--config", config, "--out", out, "--append")
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertEqual("the table rests on all launches" in result.stdout, launch > 0, result.stdout)
         manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
         names = [launch["id"] for launch in manifest["launches"]]
         self.assertEqual(len(set(names)), 3)
