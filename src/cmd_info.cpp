@@ -95,7 +95,7 @@ Json describe_table(const std::string& option) {
 Json describe_domains(const host::Domains& domains) {
   return {{"count", domains.count},
           {"ranks_each", domains.near},
-          {"kind", domains.kind},
+          {"kind", domains.count > 1 ? name_of(domains.kind) : ""},
           {"why_one", domains.why_one},
           {"text", to_string(domains)}};
 }
@@ -181,7 +181,7 @@ host::Domains domains_of_launch(const MpiSession& session) {
   try {
     require_one_node(session.world());
   } catch (const Error&) {  // on all ranks
-    return {.count = 1, .near = session.size(), .kind = {}, .why_one = "the ranks are on several nodes"};
+    return {.count = 1, .near = session.size(), .why_one = "the ranks are on several nodes"};
   }
   MpiBootstrap bootstrap(session.world());
   return host::agree_on_domains(bootstrap, domains_from_environment(session.size()));
@@ -214,8 +214,7 @@ bool launched_by_mpirun() {
 
 Status tell(const InfoFlags& flags) {
   if (!launched_by_mpirun()) {
-    print_all(flags,
-              {.count = 1, .near = 1, .kind = {}, .why_one = "one rank; mpirun -n N attune info shows those of N"},
+    print_all(flags, {.count = 1, .near = 1, .why_one = "one rank; mpirun -n N attune info shows those of N"},
               Json::array());
     return Status::success;
   }

@@ -33,7 +33,8 @@ std::vector<Rule> host_allreduce(Placement placement, Memory memory, int ranks,
     from((two ? 16 : 4) * KiB, {"staged_two_shot", "two_shot_write", "two_shot"});
     return rules;
   }
-  // Known only where there are several domains. By what crosses between them; not measured on such a machine.
+  // Known only between sockets and NUMA nodes, or domains given by hand (never between the caches of one socket: it
+  // moves more through memory that they share). By what crosses between them; not measured on such a machine.
   const Bytes two_levels = 1024 * KiB;
   if (placement == Placement::in_place) {
     from(0, {"push", "two_shot_write", "two_shot"});

@@ -36,11 +36,12 @@ namespace attune::host {
   return why_not(info);
 }
 
-/// The names that built-in defaults may hold there: two levels are for domains of several ranks.
+/// The names that built-in defaults may hold there. Two levels are for domains of several ranks, and move more than one
+/// level does: without a measurement they are worth it only where crossing is dear without a doubt.
 [[nodiscard]] inline std::vector<std::string_view> names_for(const Domains& domains) {
   constexpr auto all = all_variant_names();
   std::vector<std::string_view> names(all.begin(), all.end());
-  const bool two_levels = domains.count > 1 && domains.near > 1;
+  const bool two_levels = domains.far_apart() && domains.near > 1;
   if (!two_levels) std::erase_if(names, [](auto name) { return variant(name).traits.needs == Needs::domains; });
   return names;
 }

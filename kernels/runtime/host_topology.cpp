@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "core/types.h"
 
@@ -52,17 +54,35 @@ std::string node_list(const std::string& cpu) {
   return {};
 }
 
-/// What of a place is a domain, and what people call it.
+/// What of a place is a domain.
 struct Level {
   int CpuPlace::*of;
-  const char* kind;
+  DomainKind kind;
 };
-constexpr std::array levels{Level{&CpuPlace::package, "package"}, Level{&CpuPlace::node, "NUMA node"},
-                            Level{&CpuPlace::cache, "last-level cache"}};
-constexpr const char* how_to_bind = "place them with --map-by core --bind-to core";
+constexpr std::array levels{Level{&CpuPlace::package, DomainKind::package}, Level{&CpuPlace::node, DomainKind::node},
+                            Level{&CpuPlace::cache, DomainKind::cache}};
 
-Domains one(std::size_t ranks, std::string why) { return {1, static_cast<int>(ranks), {}, std::move(why)}; }
+/// What to do for `domains` domains. By core, all ranks land in the first socket that has enough of them, and by socket
+/// they take turns: only a number for each gives every socket consecutive ranks.
+std::string advice(DomainKind kind, std::size_t ranks, std::size_t domains) {
+  if (kind == DomainKind::given) return "give consecutive ranks the same number, as many of them each";
+  if (ranks % domains != 0) return fmt::format("launch a multiple of {} ranks", domains);
+  const std::size_t each = ranks / domains;
+  if (each < 2) return "bind them with --bind-to core";
+  if (kind == DomainKind::cache) return "place them with --map-by core --bind-to core";
+  if (kind == DomainKind::node) return fmt::format("place them with --map-by ppr:{}:numa --bind-to core", each);
+  return fmt::format("place them with --map-by ppr:{}:socket --bind-to core (Open MPI 5: ppr:{}:package)", each, each);
+}
+
+Domains one(std::size_t ranks, std::string why) {
+  return {.count = 1, .near = static_cast<int>(ranks), .kind = DomainKind::given, .why_one = std::move(why)};
+}
 }  // namespace
+
+const char* name_of(DomainKind kind) {
+  constexpr std::array names{"package", "NUMA node", "last-level cache", "given domain"};
+  return names.at(static_cast<std::size_t>(kind));
+}
 
 detail::CpuList detail::parse_cpu_list(std::string_view text) {
   CpuList list;
@@ -100,17 +120,22 @@ CpuPlace my_place() {
   return place_of(mine, "/sys/devices/system");
 }
 
-Domains group(std::span<const int> ranks, const std::string& kind) {
+Domains group(std::span<const int> ranks, DomainKind kind) {
   const auto differs = std::ranges::find_if(ranks, [&](int domain) { return domain != ranks[0]; });
   const auto near = static_cast<std::size_t>(differs - ranks.begin());
-  if (near == ranks.size()) return one(ranks.size(), fmt::format("all ranks are in one {}", kind));
+  if (near == ranks.size()) return one(ranks.size(), fmt::format("all ranks are in one {}", name_of(kind)));
   bool regular = ranks.size() % near == 0;
   for (std::size_t r = 0; r < ranks.size(); ++r)
     for (std::size_t s = 0; s < r; ++s) regular = regular && (ranks[r] == ranks[s]) == (r / near == s / near);
   if (!regular)
-    return one(ranks.size(), fmt::format("the ranks of each {} are not consecutive or not equally many ({}): {}", kind,
-                                         fmt::join(ranks, ","), how_to_bind));
-  return {static_cast<int>(ranks.size() / near), static_cast<int>(near), kind, {}};
+    return one(ranks.size(), fmt::format("the ranks of each {} are not consecutive or not equally many ({}): {}",
+                                         name_of(kind), fmt::join(ranks, ","),
+                                         advice(kind, ranks.size(), std::set(ranks.begin(), ranks.end()).size())));
+  return {.count = static_cast<int>(ranks.size() / near), .near = static_cast<int>(near), .kind = kind, .why_one = {}};
+}
+
+Domains group_given(std::span<const int> given, int ranks) {
+  return group(given.first(std::min(given.size(), static_cast<std::size_t>(ranks))), DomainKind::given);
 }
 
 Domains divide(std::span<const CpuPlace> ranks) {
@@ -121,11 +146,11 @@ Domains divide(std::span<const CpuPlace> ranks) {
     if (std::ranges::find(where, CpuPlace::unknown) != where.end()) continue;
     const auto loose = std::ranges::find(where, CpuPlace::several);
     if (loose != where.end())
-      return one(ranks.size(),
-                 fmt::format("rank {} may run in more than one {}: {}", loose - where.begin(), kind, how_to_bind));
+      return one(ranks.size(), fmt::format("rank {} may run in more than one {}: {}", loose - where.begin(),
+                                           name_of(kind), advice(kind, ranks.size(), 2)));
     Domains domains = group(where, kind);
     if (domains.count > 1 && domains.near == 1)
-      return one(ranks.size(), fmt::format("every rank has a {} of its own", kind));
+      return one(ranks.size(), fmt::format("every rank has a {} of its own", name_of(kind)));
     if (domains.count > 1 || std::ranges::count(where, where[0]) < std::ssize(where)) return domains;
     why = domains.why_one;
   }
@@ -135,12 +160,15 @@ Domains divide(std::span<const CpuPlace> ranks) {
 Domains agree_on_domains(Bootstrap& bootstrap, const std::vector<int>& given) {
   const auto places = bootstrap.gather(my_place());
   if (given.empty()) return divide(places);
-  return group(std::span(given).first(std::min(given.size(), places.size())), "given domain");
+  return group_given(given, bootstrap.size());
 }
 
 std::string to_string(const Domains& domains) {
   if (domains.count == 1) return "one: " + domains.why_one;
-  return fmt::format("{} x {} ranks, each in a {} of its own", domains.count, domains.near, domains.kind);
+  const std::string what =
+      domains.kind == DomainKind::given ? "given by hand" : fmt::format("{}s", name_of(domains.kind));
+  return fmt::format("{} domains ({}) of {} rank{} each", domains.count, what, domains.near,
+                     domains.near > 1 ? "s" : "");
 }
 
 }  // namespace attune::host

@@ -3,7 +3,7 @@
 /// cache. Read from /sys/devices/system, as hwloc does on Linux: an application links no library more for it.
 #include <sched.h>
 
-#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +22,19 @@ struct CpuPlace {
   int cache = unknown;  ///< The last level.
 };
 
+/// What a domain is.
+enum class DomainKind : std::uint8_t { package, node, cache, given };
+[[nodiscard]] const char* name_of(DomainKind kind);  ///< "package", "NUMA node", "last-level cache", "given domain".
+
 /// How a team falls into domains. Every domain has as many ranks, consecutive ones.
 struct Domains {
   int count = 1;
-  int near = 1;         ///< Ranks of a domain.
-  std::string kind;     ///< What a domain is: "package", "NUMA node", "last-level cache", "given domain".
+  int near = 1;  ///< Ranks of a domain.
+  DomainKind kind = DomainKind::given;
   std::string why_one;  ///< Why there is only one; empty where there are several.
+
+  /// Is crossing dear without a doubt? Caches of one socket share its memory: there only a measurement tells.
+  [[nodiscard]] bool far_apart() const { return count > 1 && kind != DomainKind::cache; }
 };
 
 /// Where a thread with these CPUs runs. `root`: /sys/devices/system, or a copy of it.
@@ -38,13 +45,15 @@ struct Domains {
 /// The domains of ranks at these places: the largest parts of the machine among which they are spread.
 [[nodiscard]] Domains divide(std::span<const CpuPlace> ranks);
 /// Domains by hand: the number of every rank's; one domain, with the reason, where they cannot be used.
-[[nodiscard]] Domains group(std::span<const int> ranks, const std::string& kind);
+[[nodiscard]] Domains group(std::span<const int> ranks, DomainKind kind);
+/// The same by ATTUNE_DOMAINS or Options::domains, which may name more ranks than a smaller team has.
+[[nodiscard]] Domains group_given(std::span<const int> given, int ranks);
 
 /// The domains of a team, equal on all ranks. `given`: the number of every rank's domain, or empty for the machine's.
 /// Collective.
 [[nodiscard]] Domains agree_on_domains(Bootstrap& bootstrap, const std::vector<int>& given);
 
-/// "2 × 4 ranks, each in a package", or "one: …" with the reason.
+/// "2 domains (packages) of 4 ranks each", or "one: …" with the reason.
 [[nodiscard]] std::string to_string(const Domains& domains);
 
 namespace detail {

@@ -36,6 +36,7 @@ class Domains(ProgramTest):
         self.assertEqual((info["domains"]["count"], info["domains"]["ranks_each"]), (2, 2))
         can = {one["variant"]: one["why_not"] for one in info["variants"]}
         self.assertEqual(can["two_level"], "")
+        self.assertEqual(info["domains"]["text"], "2 domains (given by hand) of 2 ranks each")
         text = self.succeeds("info").stdout
         self.assertRegex(text, r"(?m)^domains       one: one rank; mpirun")
         self.assertRegex(text, "two_level .*cannot run here: needs ranks in several domains: one rank")

@@ -13,6 +13,7 @@
 #include "api/settings.h"
 #include "attune/attune.hpp"
 #include "core/error.h"
+#include "runtime/available.h"
 
 namespace attune::host {
 namespace {
@@ -85,10 +86,10 @@ void make_two_sockets(Sysfs& machine) {
   machine.caches(3, 3, 4);
 }
 
-void expect_domains(const Domains& domains, int count, int near, const std::string& kind) {
+void expect_domains(const Domains& domains, int count, int near, DomainKind kind) {
   EXPECT_EQ(domains.count, count) << domains.why_one;
   EXPECT_EQ(domains.near, near);
-  EXPECT_EQ(domains.kind, kind);
+  EXPECT_STREQ(name_of(domains.kind), name_of(kind));
   EXPECT_EQ(domains.why_one, "");
 }
 void expect_one_domain(const Domains& domains, std::size_t ranks, const std::string& word) {
@@ -119,26 +120,42 @@ TEST(Places, OfOlderSystems) {
   EXPECT_EQ(machine.place("3").node, CpuPlace::unknown);
 }
 
-/// This machine's are read without a fault, and are the same for the same thread.
-TEST(Places, OfThisThread) {
-  const CpuPlace one = my_place(), two = my_place();
-  EXPECT_EQ(one.package, two.package);
-  EXPECT_EQ(one.cache, two.cache);
+/// Bound to one CPU, a thread is in one place of every kind, if the system tells of it: that of this CPU.
+TEST(Places, OfAThreadAreThoseOfItsCpus) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CpuPlace mine;
+    int bound = -1;
+    std::thread([&] {
+      bound = ::sched_setaffinity(0, sizeof one, &one);
+      mine = my_place();
+    }).join();
+    ASSERT_EQ(bound, 0);
+    const CpuPlace expected = place_of(one, "/sys/devices/system");
+    EXPECT_EQ((std::array{mine.package, mine.node, mine.cache}),
+              (std::array{expected.package, expected.node, expected.cache}));
+    for (const int place : {mine.package, mine.node, mine.cache}) EXPECT_NE(place, CpuPlace::several) << "CPU " << cpu;
+  }
 }
 
 TEST(Ranks, AreDividedByTheLargestPartsThatTheyAreSpreadOver) {
   Sysfs machine(16);
   make_two_sockets(machine);
-  expect_domains(machine.divided({"0", "1", "8", "9"}), 2, 2, "package");
-  expect_domains(machine.divided({"0-7", "0-7", "8-15", "8-15"}), 2, 2, "package");
-  expect_domains(machine.divided({"0", "1", "4", "5"}), 2, 2, "last-level cache");
-  expect_domains(machine.divided({"0", "4", "8", "12"}), 2, 2, "package");
+  expect_domains(machine.divided({"0", "1", "8", "9"}), 2, 2, DomainKind::package);
+  expect_domains(machine.divided({"0-7", "0-7", "8-15", "8-15"}), 2, 2, DomainKind::package);
+  expect_domains(machine.divided({"0", "1", "4", "5"}), 2, 2, DomainKind::cache);
+  expect_domains(machine.divided({"0", "4", "8", "12"}), 2, 2, DomainKind::package);
   Sysfs quarters(16);
   quarters.packages(16);
   quarters.nodes(4);
   quarters.caches(0, 3, 2);
-  expect_domains(quarters.divided({"0", "1", "4", "5", "8", "9", "12", "13"}), 4, 2, "NUMA node");
-  expect_domains(quarters.divided({"0", "1", "2", "3"}), 2, 2, "last-level cache");
+  expect_domains(quarters.divided({"0", "1", "4", "5", "8", "9", "12", "13"}), 4, 2, DomainKind::node);
+  expect_domains(quarters.divided({"0", "1", "2", "3"}), 2, 2, DomainKind::cache);
 }
 
 TEST(Ranks, ThatCannotBeDividedAreOneDomainWithTheReason) {
@@ -149,7 +166,7 @@ TEST(Ranks, ThatCannotBeDividedAreOneDomainWithTheReason) {
   expect_one_domain(machine.divided({"0", "8-15", "2-9"}), 3, "rank 2 may run in more than one package");
   expect_one_domain(machine.divided({"0-7", "0-7"}), 2, "rank 0 may run in more than one last-level cache");
   expect_one_domain(machine.divided({"0", "8", "1", "9"}), 4,
-                    "not consecutive or not equally many (0,8,0,8): place them");
+                    "not consecutive or not equally many (0,8,0,8): place them with --map-by ppr:2:socket");
   expect_one_domain(machine.divided({"0", "1", "2", "8"}), 4, "(0,0,0,8)");
   expect_one_domain(machine.divided({"0", "8"}), 2, "every rank has a package of its own");
   expect_one_domain(machine.divided({"0"}), 1, "all ranks are in one");
@@ -157,12 +174,64 @@ TEST(Ranks, ThatCannotBeDividedAreOneDomainWithTheReason) {
 }
 
 TEST(Domains, ByHandMayHoldOneRankEach) {
-  expect_domains(group(std::array{0, 1}, "given domain"), 2, 1, "given domain");
-  expect_domains(group(std::array{5, 5, 2, 2, 9, 9}, "given domain"), 3, 2, "given domain");
-  expect_one_domain(group(std::array{0, 0, 1, 1, 0, 0}, "given domain"), 6, "not consecutive");
-  expect_one_domain(group(std::array{0, 0, 1, 1, 1}, "given domain"), 5, "not equally many (0,0,1,1,1)");
-  EXPECT_EQ(to_string(group(std::array{5, 5, 2, 2}, "given domain")), "2 x 2 ranks, each in a given domain of its own");
-  EXPECT_EQ(to_string(group(std::array{1, 1}, "package")), "one: all ranks are in one package");
+  expect_domains(group(std::array{0, 1}, DomainKind::given), 2, 1, DomainKind::given);
+  expect_domains(group(std::array{5, 5, 2, 2, 9, 9}, DomainKind::given), 3, 2, DomainKind::given);
+  expect_one_domain(group(std::array{0, 0, 1, 1, 0, 0}, DomainKind::given), 6, "not consecutive");
+  expect_one_domain(group(std::array{0, 0, 1, 1, 1}, DomainKind::given), 5, "not equally many (0,0,1,1,1)");
+  EXPECT_EQ(group_given(std::array{0, 0, 1, 1}, 2).count, 1) << "a smaller team takes the first ones";
+  expect_domains(group_given(std::array{0, 0, 1, 1}, 4), 2, 2, DomainKind::given);
+}
+
+TEST(Domains, InWords) {
+  const std::array four{5, 5, 2, 2};
+  EXPECT_EQ(to_string(group(four, DomainKind::package)), "2 domains (packages) of 2 ranks each");
+  EXPECT_EQ(to_string(group(four, DomainKind::node)), "2 domains (NUMA nodes) of 2 ranks each");
+  EXPECT_EQ(to_string(group(four, DomainKind::cache)), "2 domains (last-level caches) of 2 ranks each");
+  EXPECT_EQ(to_string(group(four, DomainKind::given)), "2 domains (given by hand) of 2 ranks each");
+  EXPECT_EQ(to_string(group(std::array{0, 1}, DomainKind::given)), "2 domains (given by hand) of 1 rank each");
+  EXPECT_EQ(to_string(group(std::array{1, 1}, DomainKind::package)), "one: all ranks are in one package");
+}
+
+/// Advice that is followed must give what was missing: consecutive ranks, as many on each.
+TEST(Advice, IsForThePartsThatWereMissed) {
+  const auto advice = [](DomainKind kind, const std::vector<int>& ranks) {
+    const std::string why = group(ranks, kind).why_one;
+    return why.substr(why.find("): ") + 3);
+  };
+  const std::vector<int> in_turn{0, 32, 0, 32, 0, 32, 0, 32};
+  EXPECT_EQ(advice(DomainKind::package, in_turn),
+            "place them with --map-by ppr:4:socket --bind-to core (Open MPI 5: ppr:4:package)");
+  EXPECT_EQ(advice(DomainKind::node, in_turn), "place them with --map-by ppr:4:numa --bind-to core");
+  EXPECT_EQ(advice(DomainKind::cache, in_turn), "place them with --map-by core --bind-to core");
+  EXPECT_EQ(advice(DomainKind::given, in_turn), "give consecutive ranks the same number, as many of them each");
+  EXPECT_EQ(advice(DomainKind::package, {0, 0, 8, 8, 8}), "launch a multiple of 2 ranks");
+  Sysfs machine(16);
+  make_two_sockets(machine);
+  expect_one_domain(machine.divided(std::vector<const char*>(8, "0-15")), 8,
+                    "package: place them with --map-by ppr:4:socket");
+  expect_one_domain(machine.divided({"0-7", "0-7", "0-7", "0-7"}), 4,
+                    "cache: place them with --map-by core --bind-to core");
+  expect_one_domain(machine.divided({"0-15", "0-15"}), 2, "package: bind them with --bind-to core");
+}
+
+/// Two levels move more than one: unmeasured, they answer only where crossing is surely dear.
+TEST(BuiltInDefaults, KnowTwoLevelsOnlyBetweenSocketsNodesAndGivenDomains) {
+  const auto know = [](const Domains& domains) {
+    const auto names = names_for(domains);
+    EXPECT_NE(std::ranges::find(names, "two_shot_write"), names.end());
+    return std::ranges::find(names, "two_level") != names.end();
+  };
+  const std::array two_by_two{0, 0, 1, 1};
+  EXPECT_TRUE(know(group(two_by_two, DomainKind::package)));
+  EXPECT_TRUE(know(group(two_by_two, DomainKind::node)));
+  EXPECT_TRUE(know(group(two_by_two, DomainKind::given)));
+  EXPECT_FALSE(know(group(two_by_two, DomainKind::cache)));
+  EXPECT_FALSE(know(group(std::array{0, 1}, DomainKind::given))) << "of one rank each";
+  EXPECT_FALSE(know(group(std::array{0, 0}, DomainKind::package)));
+  const auto& two_level = variant("two_level");
+  EXPECT_EQ(why_not(two_level, group(two_by_two, DomainKind::cache)), "") << "a sweep measures it there";
+  EXPECT_EQ(why_not(two_level, group(std::array{0, 0}, DomainKind::cache)),
+            "needs ranks in several domains: all ranks are in one last-level cache");
 }
 
 TEST(CpuLists, AreReadOrRefusedAsAWhole) {
