@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "api/limits.h"
+#include "api/settings.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/find.h"
 #include "dispatch/json.h"
@@ -57,11 +58,35 @@ Json looked_up_json(const Rule& rule) {
   return json;
 }
 
-void print_json(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer) {
+/// The domains that ATTUNE_DOMAINS names; those of a launch are known only there.
+host::Domains domains_of_team(int ranks) {
+  const auto given = domains_from_environment(ranks);
+  if (!given.empty()) return host::group_given(given, ranks);
+  return {.count = 1, .near = ranks, .why_one = "ATTUNE_DOMAINS is not set; mpirun -n N attune info shows a launch's"};
+}
+
+/// What a team on this device makes of the answer.
+struct Outcome {
+  DeviceKind device;
+  host::Domains domains;
+  Plan plan;  ///< That runs there.
+
+  /// "of one domain: …" or "of 2 domains (…) of 2 ranks each".
+  [[nodiscard]] std::string text() const {
+    return domains.count == 1 ? "of one domain: " + domains.why_one : "of " + to_string(domains);
+  }
+};
+
+void print_json(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer,
+                const Outcome& outcome) {
   Json json;
   json["problem"] = to_json(problem);
   json["bytes"] = problem.bytes();
   json["plan"] = to_json(answer.plan());
+  json["runs_as"] = to_json(outcome.plan);
+  if (outcome.device == DeviceKind::host)
+    json["domains"] = {
+        {"count", outcome.domains.count}, {"ranks_each", outcome.domains.near}, {"text", outcome.text()}};
   json["answered_by"] = explain(answer, asked);
   json["exact"] = answer.exact();
   json["table"] = found.file.path;
@@ -81,11 +106,14 @@ std::string reach_of(const Answer& answer) {
   return text + (next < rules.size() ? " to below " + format_bytes(rules[next].min_bytes) : " on");
 }
 
-void print_text(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer) {
+void print_text(const FoundTable& found, const Problem& problem, const TableKey& asked, const Answer& answer,
+                const Outcome& outcome) {
   const Rule& rule = *answer.rule;
   fmt::print("problem   {} {} bytes\n", to_string(asked), problem.bytes());
   fmt::print("plan      {}\n", to_string(rule.plan));
+  if (outcome.plan != rule.plan) fmt::print("runs as   {}\n", to_string(outcome.plan));
   fmt::print("answered  {}\n", explain(answer, asked));
+  if (outcome.device == DeviceKind::host) fmt::print("team      {}\n", outcome.text());
   fmt::print("rule      {}\n", reach_of(answer));
   if (rule.time_us > 0 && rule.vendor_us > 0)
     fmt::print("measured  {:.2f} us, vendor {:.2f} us ({:.2f} times as fast), confidence {}\n", rule.time_us,
@@ -128,12 +156,15 @@ FoundTable find_table_of(DeviceKind device, const LookupFlags& flags) {
 Status look_up(const LookupFlags& flags) {
   const Problem problem = problem_of(flags);
   const auto device = parse_word<DeviceKind>(flags.device, "--device");
+  const host::Domains domains = domains_of_team(problem.ranks);
   const auto found = find_table_of(device, flags);
   const auto numerics = parse_word<Numerics>(flags.numerics, "--numerics");
-  const Dispatcher dispatcher(found.table, device, problem.ranks, numerics, host::names_for({}));  // of one domain
+  const Dispatcher dispatcher(found.table, device, problem.ranks, numerics, host::names_for(domains));
   const Answer answer = dispatcher.find(problem);
   const TableKey asked = key_of(problem, numerics);
-  flags.json ? print_json(found, problem, asked, answer) : print_text(found, problem, asked, answer);
+  const bool on_host = device == DeviceKind::host;
+  const Outcome outcome{device, domains, on_host ? host::runnable(answer.plan(), domains) : answer.plan()};
+  flags.json ? print_json(found, problem, asked, answer, outcome) : print_text(found, problem, asked, answer, outcome);
   return Status::success;
 }
 

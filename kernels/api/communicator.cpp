@@ -108,8 +108,8 @@ struct Communicator::State {
     check(call);
     const Problem problem = self.problem_of(call);
     const Answer answer = dispatcher.find(problem);
-    if (settings.log_dispatch) note(problem, answer, to_string(key_of(problem, dispatcher.numerics())));
     const Resolved& chosen = resolve(answer.plan());
+    if (settings.log_dispatch) note(problem, answer, chosen.plan);
     if (known.comes_again(call, nullptr)) known.prepared = team->prepare(chosen.variant, call, chosen.plan);
     team->run(chosen.variant, call, chosen.plan);
   }
@@ -138,17 +138,21 @@ struct Communicator::State {
   /// needs nothing; on host, where there is one domain, what two levels become then. Equal on all ranks, because
   /// why_not is.
   [[nodiscard]] Plan possible(const Plan& plan) const {
-    const bool two_level = variant(plan.variant).traits.needs == Needs::domains;
-    if ((team->device() == DeviceKind::host && !two_level) || team->why_not(plan.variant).empty()) return plan;
-    if (team->device() == DeviceKind::host) return {.variant = "two_shot_write", .blocks = plan.blocks};  // one level
+    if (team->device() == DeviceKind::host) return host::runnable(plan, domains);
+    if (team->why_not(plan.variant).empty()) return plan;
     const bool vendor = plan.variant != "vendor" && team->why_not("vendor").empty();
     return {.variant = vendor ? "vendor" : "naive", .blocks = plan.blocks, .threads = plan.threads};
   }
 
-  void note(const Problem& problem, const Answer& answer, const std::string& asked) {
+  /// `taken`: the plan that runs, which need not be the one that was found.
+  void note(const Problem& problem, const Answer& answer, const Plan& taken) {
     if (!settings.log_dispatch || team->rank() != 0 || !noted.insert(problem).second) return;
-    log(fmt::format("attune: dispatch: {} {} bytes -> {} ({})", asked, problem.bytes(), to_string(answer.plan()),
-                    explain(answer, key_of(problem, dispatcher.numerics()))));
+    const TableKey asked = key_of(problem, dispatcher.numerics());
+    std::string how = explain(answer, asked);
+    if (const std::string& found = answer.plan().variant; taken.variant != found)
+      how += fmt::format(", in place of {}: {}", found, team->why_not(found));
+    log(fmt::format("attune: dispatch: {} {} bytes -> {} ({})", to_string(asked), problem.bytes(), to_string(taken),
+                    how));
   }
 
   Settings settings;
@@ -263,9 +267,9 @@ void Communicator::fused(const NormCall& call) {
   check(call, rank(), size());
   const Problem problem = problem_of(call);
   const Answer answer = find(problem);
-  if (state_->settings.log_dispatch)
-    state_->note(problem, answer, to_string(key_of(problem, state_->dispatcher.numerics())));
-  state_->run(call, state_->possible(answer.plan()));
+  const Plan plan = state_->possible(answer.plan());
+  if (state_->settings.log_dispatch) state_->note(problem, answer, plan);
+  state_->run(call, plan);
 }
 
 void Communicator::fused(const NormCall& call, const Plan& plan) { state_->run(call, plan); }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/plan.h"
 #include "runtime/host_topology.h"
 #include "variants/registry.h"
 
@@ -34,6 +35,13 @@ namespace attune::host {
   if (info.traits.needs == Needs::domains && domains.count == 1)
     return "needs ranks in several domains: " + domains.why_one;
   return why_not(info);
+}
+
+/// The plan, unless it needs several domains where there is one: then one level in the same blocks. Never a reason to
+/// look at anything but what is equal on all ranks.
+[[nodiscard]] inline Plan runnable(const Plan& plan, const Domains& domains) {
+  if (domains.count > 1 || variant(plan.variant).traits.needs != Needs::domains) return plan;
+  return {.variant = "two_shot_write", .blocks = plan.blocks};
 }
 
 /// The names that built-in defaults may hold there. Two levels are for domains of several ranks, and move more than one

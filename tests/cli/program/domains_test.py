@@ -47,12 +47,45 @@ class Domains(ProgramTest):
         self.assertEqual(["two_level" in line for line in plans], [False, False] * 3 + [True, True], plans)
 
     def test_a_table_of_two_levels_is_one_level_in_one_domain(self):
+        """And the log names the plan that ran, with the reason."""
+        path = self.table_of_two_levels()
+        why = r", in place of two_level: needs ranks in several domains: all ranks are in one given domain\)$"
+        for domains, variant, end in (("0,0", "two_shot_write", why), ("0,1", "two_level", r"\((exact|[^:]*)\)$")):
+            taken = self.bench("--table", path, ranks=2, ATTUNE_DOMAINS=domains, ATTUNE_LOG="dispatch")
+            self.assertIn(f"{variant} blocks=1", taken.stdout)
+            logged = [line for line in taken.stderr.splitlines() if " out_of_place " in line and "dispatch:" in line]
+            self.assertTrue(logged)
+            for line in logged:
+                self.assertRegex(line, rf" -> {variant} blocks=1 .*{end}")
+
+    def table_of_two_levels(self):
         path = self.folder / "table.json"
         rules = [{"min_bytes": 0, "variant": "two_level", "blocks": 1, "threads": 1}]
         path.write_text(json.dumps(table(rules=rules)))
-        for domains, variant in (("0,0", "two_shot_write"), ("0,1", "two_level")):
-            taken = self.bench("--table", path, ranks=2, ATTUNE_DOMAINS=domains)
-            self.assertIn(f"{variant} blocks=1", taken.stdout)
+        return path
+
+    def test_lookup_answers_what_such_a_team_would_run(self):
+        words = ("lookup", "--bytes", "2M", "--ranks", 4)
+        for domains, variant, count in ((None, "two_shot_write", 1), (TWO_BY_TWO, "two_level", 2), ("0,1,0,1", "two_shot_write", 1)):
+            found = self.json_of(*words, ATTUNE_DOMAINS=domains)
+            self.assertEqual((found["plan"]["variant"], found["runs_as"]["variant"], found["domains"]["count"]),
+                             (variant, variant, count), found)
+        self.assertRegex(self.succeeds(*words).stdout, "(?m)^team      of one domain: ATTUNE_DOMAINS is not set; ")
+        text = self.succeeds(*words, ATTUNE_DOMAINS=TWO_BY_TWO).stdout
+        self.assertRegex(text, r"(?m)^team      of 2 domains \(given by hand\) of 2 ranks each$")
+        self.assertNotIn("runs as", text)
+
+    def test_lookup_of_a_table_of_two_levels(self):
+        words = ("lookup", "--table", self.table_of_two_levels(), "--bytes", "2M")
+        text = self.succeeds(*words).stdout
+        self.assertRegex(text, r"(?m)^plan      two_level blocks=1 .*\nruns as   two_shot_write blocks=1 ")
+        found = self.json_of(*words, ATTUNE_DOMAINS="0,1")
+        self.assertEqual((found["plan"]["variant"], found["runs_as"]["variant"]), ("two_level", "two_level"))
+
+    def test_lookup_refuses_nonsense(self):
+        for domains, says in (("0,x", "ATTUNE_DOMAINS=0,x is not a list of domains"),
+                              ("0", "names the domains of 1 ranks, this team has 2")):
+            self.fails(6, "lookup", "--bytes", 8, ATTUNE_DOMAINS=domains, says=says)
 
     def test_a_sweep_leaves_two_levels_out_of_one_domain(self):
         config = self.folder / "config.json"
