@@ -83,7 +83,9 @@ CASES = [
     Case(TWO_LEVEL, "N=2 STEPS=3 IN_PLACE"),
     Case(TWO_LEVEL, "N=2 NEAR=2"),
     Case(TWO_LEVEL, "N=3 STEPS=2"),
-    Case(TWO_LEVEL, "N=4 NEAR=2 STEPS=1 LAUNCHES=1"),
+    Case(TWO_LEVEL, "N=4 NEAR=2 STEPS=1"),
+    Case(TWO_LEVEL, "N=4 NEAR=2 STEPS=2 LAUNCHES=2"),
+    Case(TWO_LEVEL, "N=4 NEAR=2 STEPS=3 LAUNCHES=1"),  # the first domain spreads while it reduces
     planted(TWO_LEVEL, "NO_START_BARRIER", ASSERTION, "N=2 NEAR=2"),
     planted(TWO_LEVEL, "STARTS_WITH_ITS_DOMAIN_ALONE", ASSERTION, "N=2 WITH_TWO_SHOT"),
     planted(TWO_LEVEL, "NO_END_BARRIER", ASSERTION),

@@ -11,7 +11,8 @@
  * The caller writes the input just before each launch and overwrites input and output (WILD) right after it. IN_PLACE
  * makes input and output one buffer.
  *
- * Proven with the epochs wrapping, over unboundedly many launches (LAUNCHES: that many):
+ * Proven with the epochs wrapping, over unboundedly many launches (LAUNCHES: that many). Two domains of two ranks: one
+ * chunk over unboundedly many launches, two chunks over two, three over one. More domains: of one rank each.
  *   P1  no deadlock;
  *   P2  what a rank reads is of its own launch and chunk: neither early nor overwritten;
  *   P3  nothing is overwritten before who has to read it has;
