@@ -10,10 +10,14 @@ function(attune_cuda_unit ATTUNE_VARIANT ATTUNE_VARIANT_TYPE ATTUNE_VARIANT_HEAD
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/runtime/instantiate_cuda.cu.in ${unit} @ONLY)
   set(cuda_units ${cuda_units} ${unit} PARENT_SCOPE)
 endfunction()
-set(cuda_variants ${attune_variants})  # but those for several sockets: GPUs of one team reach each other alike
-list(REMOVE_ITEM cuda_variants two_level)
-foreach(variant IN LISTS cuda_variants)
-  attune_cuda_unit(${variant} variants::${variant} variants/${variant}.h make_kernels)
+# But those for several sockets: GPUs of one team reach each other alike. A variant's traits say so, here as in
+# cuda_registry.cpp; where the two disagree, kernels_of<that variant> is not found by the linker.
+foreach(variant IN LISTS attune_variants)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS variants/${variant}.h)
+  file(STRINGS variants/${variant}.h for_domains REGEX "Needs::domains")
+  if(NOT for_domains)
+    attune_cuda_unit(${variant} variants::${variant} variants/${variant}.h make_kernels)
+  endif()
 endforeach()
 foreach(variant IN LISTS attune_fused_variants)
   attune_cuda_unit(${variant} variants::${variant} variants/${variant}.h make_fused_kernels)
