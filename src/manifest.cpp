@@ -100,12 +100,7 @@ std::string utc_now() {
 }
 
 Hardware hardware_of(DeviceKind device, int local_team) {
-  Hardware here = device == DeviceKind::cuda ? cuda::hardware() : host_hardware();
-  if (local_team == 0) return here;
-  here.ranks_per_node = local_team;
-  here.links = "streams of one GPU";
-  here.fingerprint = fingerprint_of(here);
-  return here;
+  return device == DeviceKind::cuda ? cuda::hardware(local_team) : host_hardware();
 }
 
 bool is_emulated(const Hardware& hardware) { return hardware.name.starts_with("emulated"); }

@@ -28,8 +28,8 @@ struct LaunchFacts {
 /// a budget may differ.
 [[nodiscard]] Json continued_manifest(Json manifest, const Json& config, const LaunchFacts& launch);
 
-/// What stands behind a device here; of a local team of so many streams another hardware than the node's, so that no
-/// table of it is taken for the node's. Throws Error(device) when there is none.
+/// What stands behind a device here, or on cuda behind a local team of so many streams (cuda::hardware). Throws
+/// Error(device) when there is none.
 [[nodiscard]] Hardware hardware_of(DeviceKind device, int local_team = 0);
 /// Is it one that only tests have: times mean nothing there, and nobody is shown any.
 [[nodiscard]] bool is_emulated(const Hardware& hardware);

@@ -43,7 +43,11 @@ Settings read_settings(const Options& options, int ranks) {
 
 constexpr auto known_variants = all_variant_names();
 
-Hardware hardware_of(DeviceKind device) { return device == DeviceKind::cuda ? cuda::hardware() : host_hardware(); }
+/// Ranks of one process are streams of one GPU.
+Hardware hardware_of(DeviceKind device, const Bootstrap& bootstrap) {
+  if (device == DeviceKind::host) return host_hardware();
+  return cuda::hardware(bootstrap.one_process() ? bootstrap.size() : 0);
+}
 
 /// What rank 0 tells the others before the text.
 struct Header {
@@ -111,9 +115,9 @@ AgreedTable agree_on_table(Bootstrap& bootstrap, const Options& options) {
   std::string text;
   if (bootstrap.rank() == 0) {
     try {
-      const auto found =
-          find_and_load_table(options.table, hardware_of(options.device), limits_of(options.device, known_variants),
-                              options.strict, process_environment, ATTUNE_PREFIX);
+      const auto found = find_and_load_table(options.table, hardware_of(options.device, bootstrap),
+                                             limits_of(options.device, known_variants), options.strict,
+                                             process_environment, ATTUNE_PREFIX);
       text = found.file.path + '\0' + found.warning + '\0' + (found.file.path.empty() ? "" : to_text(found.table));
     } catch (const Error& error) {
       header.status = static_cast<int>(error.status());

@@ -20,7 +20,7 @@ bool built() { return false; }
 std::string why_no_device() { return reason; }
 void require_device() { refuse(); }
 std::vector<DeviceInfo> devices() { return {}; }
-Hardware hardware() { refuse(); }
+Hardware hardware(int /*local_team*/) { refuse(); }
 DeviceInfo current_device() { refuse(); }
 std::string driver_version() { return {}; }
 std::string vendor_version() { return {}; }

@@ -76,15 +76,15 @@ DeviceInfo current_device() {
   return describe_device(ordinal);
 }
 
-Hardware hardware() {
+Hardware hardware(int local_team) {
   require_device();
   const DeviceInfo first = describe_device(0);
-  const int count = count_devices();
+  const int count = local_team > 0 ? local_team : count_devices();
   Hardware here{.device = DeviceKind::cuda,
                 .name = first.name,
                 .arch = first.arch,
                 .ranks_per_node = count,
-                .links = links_of(count),
+                .links = local_team > 0 ? "streams of one GPU" : links_of(count),
                 .fingerprint = {}};
   here.fingerprint = fingerprint_of(here);
   return here;

@@ -37,8 +37,9 @@ void require_device();
 /// All GPUs that this process sees, in its order; empty when there are none.
 [[nodiscard]] std::vector<DeviceInfo> devices();
 
-/// This node as a cuda device: the first GPU stands for all. Throws as require_device does.
-[[nodiscard]] Hardware hardware();
+/// This node as a cuda device: the first GPU stands for all. Of a local team of so many streams of one GPU another
+/// hardware than the node's, so that no table of one is taken for the other's. Throws as require_device does.
+[[nodiscard]] Hardware hardware(int local_team = 0);
 
 /// "CUDA 13.0, driver 13.0", or empty.
 [[nodiscard]] std::string driver_version();

@@ -19,6 +19,15 @@ CONFIG = {
 class LocalTeam(EmulatedTest):
     """One process without mpirun's help."""
 
+    def sweep(self, folder, config, local, **environment):
+        """The finished process, the folder of its run and what its journal says."""
+        file, run = Path(folder) / "config.json", Path(folder) / "run"
+        file.write_text(json.dumps(config), encoding="utf-8")
+        process = attune("sweep", "--config", file, "--out", run, "--local", local, ranks=1, **environment)
+        self.assertFalse(process.hung, "hangs: " + self.says(process))
+        journal = (run / "journal.jsonl").read_text(encoding="utf-8")
+        return process, run, [json.loads(line) for line in journal.splitlines()]
+
     def test_bench_of_many_variants(self):
         for variant in ("mesh", "two_shot", "ring", "naive"):
             process = self.benches("-b", 4000, "-e", 4000, "--local", 4, "--variant", variant, ranks=1)
@@ -27,13 +36,12 @@ class LocalTeam(EmulatedTest):
 
     def test_a_sweep_is_right_and_labelled(self):
         with tempfile.TemporaryDirectory(dir=".") as name:
-            config, run = Path(name) / "config.json", Path(name) / "run"
-            config.write_text(json.dumps(CONFIG), encoding="utf-8")
-            process = self.succeeds("sweep", "--config", config, "--out", run, "--local", 4, ranks=1)
+            process, run, records = self.sweep(name, CONFIG, 4)
+            self.assertEqual(process.returncode, 0, self.says(process))
             manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
             table = json.loads((run / "table.json").read_text(encoding="utf-8"))
-            records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
-            again = attune("sweep", "--config", config, "--out", run, "--append", ranks=4)
+            again = attune("sweep", "--config", Path(name) / "config.json", "--out", run, "--append", ranks=4)
+            self.table_fits_local_teams_alone(run / "table.json", table["hardware"]["fingerprint"])
         self.assertIn("local team: 4 streams of one GPU", process.stdout_text)
         ok = [record for record in records if record["status"] == "ok"]
         self.assertEqual({record["plan"]["variant"] for record in ok}, set(CONFIG["variants"]))
@@ -48,6 +56,19 @@ class LocalTeam(EmulatedTest):
         self.assertEqual(again.returncode, USAGE, self.says(again))  # a node's launch does not go into that folder
         self.assertEqual(len(errors(again)), 1, self.says(again))
         self.assertIn("the run was made on", errors(again)[0])
+
+    def table_fits_local_teams_alone(self, path, fingerprint):
+        """Named or found in a folder; the ranks of a node are other hardware."""
+        words = ("bench", "--device", "cuda", "-b", 2000, "-e", 2000, "-d", "bfloat16", "--strict")
+        named = self.succeeds(*words, "--local", 4, "--table", path, ranks=1)
+        self.assertNotIn("warning", named.stderr_text)
+        self.assertIn("(exact)", named.stdout_text)
+        found = path.rename(path.parent / f"{fingerprint}.json")
+        self.assertIn(str(found), self.succeeds(*words, "--local", 4, ranks=1, ATTUNE_TABLE="",
+                                                ATTUNE_TABLE_PATH=str(path.parent)).stdout_text)
+        node = attune(*words, "--table", found, ranks=4)
+        self.assertEqual(node.returncode, USAGE, self.says(node))
+        self.assertIn("streams", "".join(errors(node)))
 
     def test_what_is_no_local_team_is_refused(self):
         for words, ranks, text in (
