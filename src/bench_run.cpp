@@ -85,8 +85,7 @@ double BenchRunner::back_to_back_on_gpu(const Problem& problem, const Plan& plan
   const bool graph = problem.launch_mode == LaunchMode::graph;
   const int calls = graph ? flags.iters * flags.aggregated : flags.aggregated;
   const int launches = graph ? flags.graph : flags.iters;
-  gpu.prepare(calls_, problem, plan, operands, calls);
-  gpu.settle();
+  gpu.prepare_and_settle(calls_, problem, plan, operands, calls);
   for (int i = 0; i < flags.warm_up; ++i) gpu.enqueue(calls_, problem, plan, operands, calls);
   gpu.wait();
   team_.meeting().barrier();

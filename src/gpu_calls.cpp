@@ -1,5 +1,7 @@
 #include "src/gpu_calls.h"
 
+#include <exception>
+
 namespace attune::driver {
 
 namespace {
@@ -20,10 +22,20 @@ void GpuCalls::prepare(Executor& executor, const Problem& problem, const Plan& p
   auto graph = std::make_unique<cuda::CapturedCalls>(timer_.stream(), [&] {
     for (int k = 0; k < calls; ++k) executor.enqueue(comm_, problem, plan, operands, timer_.stream());
   });
-  comm_.complete_capture();
   graph->finish();
   graphs_.emplace(key, std::move(graph));
+}
+
+void GpuCalls::prepare_and_settle(Executor& executor, const Problem& problem, const Plan& plan,
+                                  const Operands& operands, int calls) {
+  std::exception_ptr failure;
+  try {
+    prepare(executor, problem, plan, operands, calls);
+  } catch (...) {
+    failure = std::current_exception();
+  }
   settle();
+  if (failure) std::rethrow_exception(failure);
 }
 
 void GpuCalls::enqueue(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands,
@@ -36,7 +48,7 @@ void GpuCalls::enqueue(Executor& executor, const Problem& problem, const Plan& p
 void GpuCalls::run(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands) {
   if (problem.launch_mode != LaunchMode::graph) return executor.run(comm_, problem, plan, operands);
   graphs_.erase({problem, plan, operands.in, 1});
-  prepare(executor, problem, plan, operands, 1);
+  prepare_and_settle(executor, problem, plan, operands, 1);
   enqueue(executor, problem, plan, operands, 1);
   wait();
 }

@@ -25,8 +25,13 @@ class GpuCalls {
 
   /// One call, eager or from a graph, to its end.
   void run(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands);
-  /// Makes the graph of `calls` calls ready, where the problem asks for one: capturing needs all ranks.
+  /// Makes the graph of `calls` calls ready, where the problem asks for one. Of a local team no rank waits for another
+  /// in here: where it fails on one alone, the others go on to what comes next, settle(). For communicators that stage
+  /// what is captured (Options::register_captured = false).
   void prepare(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands, int calls);
+  /// Both. A rank where the first fails passes the second before it throws: it leaves no barrier out.
+  void prepare_and_settle(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands,
+                          int calls);
   /// Enqueues `calls` calls, or one launch of their graph.
   void enqueue(Executor& executor, const Problem& problem, const Plan& plan, const Operands& operands, int calls);
   /// Waits for all that was enqueued.

@@ -155,12 +155,15 @@ Measurer::Lap Measurer::timed_on_gpu(const Problem& problem, const Plan& plan, c
     // What is loaded or connected at a first call must not wait for a stream that stands at the start line.
     if (warmed_.insert({problem, plan}).second) executor_.run(team_.comm(), eager(problem), plan, operands);
     gpu.prepare(executor_, problem, plan, operands, calls);
-    gpu.settle();
-    timer.arm();
-    timer.begin();
-    gpu.enqueue(executor_, problem, plan, operands, calls);
-    timer.end();
   });
+  gpu.settle();  // also on a rank that has failed: its peers do not know
+  if (lap.outcome.status == tuner::CellStatus::ok)
+    lap.outcome = outcome_of([&] {
+      timer.arm();
+      timer.begin();
+      gpu.enqueue(executor_, problem, plan, operands, calls);
+      timer.end();
+    });
   lap.start = lap.begin = lap.end = team_.meeting().start_together(slack_ns_);
   timer.go();
   if (lap.outcome.status != tuner::CellStatus::ok) return lap;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from emulated import EmulatedTest, attune, errors
 
-NO_DEVICE, USAGE = 2, 6  # exit codes
+CELLS_FAILED, NO_DEVICE, USAGE = 1, 2, 6  # exit codes
 CONFIG = {
     "device": "cuda", "sizes": ["1000"], "dtypes": ["bf16"], "launch_modes": ["eager", "graph"], "blocks": [2],
     "threads": [64], "search": "exhaustive", "precision": 0.5, "budget": "10s", "ranks": [2, 4],
@@ -69,6 +69,23 @@ class LocalTeam(EmulatedTest):
         node = attune(*words, "--table", found, ranks=4)
         self.assertEqual(node.returncode, USAGE, self.says(node))
         self.assertIn("streams", "".join(errors(node)))
+
+    def test_a_graph_that_fails_on_one_rank_is_a_cell_that_failed(self):
+        """That rank leaves no barrier out: the sweep goes on and ends with its table."""
+        config = {**CONFIG, "launch_modes": ["graph"], "ranks": [2], "variants": ["mesh", "push"], "budget": "3s",
+                  "timeout_s": 4}
+        calls = ("cudaGraphInstantiate:1", "cudaStreamBeginCapture:2",  # a graph that is validated,
+                 "cudaGraphInstantiate:7")  # and the first that is timed
+        for call in calls:
+            with self.subTest(call), tempfile.TemporaryDirectory(dir=".") as name:
+                process, run, records = self.sweep(name, config, 2, ATTUNE_EMULATOR_FAIL=call)
+                self.assertEqual(process.returncode, CELLS_FAILED, self.says(process))
+                failed = [record for record in records if record["status"] == "failed"]
+                self.assertEqual(len(failed), 1, failed)
+                self.assertIn(call.split(":", maxsplit=1)[0] + " at ", failed[0]["reason"])
+                fine = {record["plan"]["variant"] for record in records if record["status"] == "ok"}
+                self.assertEqual(len(fine), len(config["variants"]) - 1, records)
+                self.assertTrue((run / "table.json").exists(), self.says(process))
 
     def test_what_is_no_local_team_is_refused(self):
         for words, ranks, text in (
