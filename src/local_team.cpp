@@ -22,7 +22,8 @@ bool is_consequence(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Error& fault) {
     const std::string_view text = fault.what();
-    return fault.status() == Status::timeout || text.find("which has failed") != std::string_view::npos;
+    return fault.status() == Status::timeout || text.find("which has failed") != std::string_view::npos ||
+           text.find("of this local team has left it") != std::string_view::npos;
   } catch (...) {
     return false;
   }
@@ -58,6 +59,7 @@ void with_local_team(int ranks, const Options& options, const TeamRequest& reque
     } catch (...) {
       errors[me] = std::current_exception();
     }
+    for (auto& spare : teams) spare[me].reset();  // nobody waits there for a rank that is gone
   };
   std::vector<std::thread> threads;
   for (std::size_t r = 1; r < errors.size(); ++r) threads.emplace_back(run, r);
