@@ -141,7 +141,7 @@ void understand_choice(const BenchFlags& flags, BenchRequest& request) {
   request.against_vendor = !flags.against.empty();
   if (flags.registered == 2 && request.device == DeviceKind::cuda) {
     request.vendor = cuda::symmetric_choice;
-    if (request.plan.variant == "vendor") request.plan.variant = request.vendor;
+    if (!request.by_table && request.plan.variant == "vendor") request.plan.variant = request.vendor;
   }
   if (flags.cache != "hot" && flags.cache != "rewritten")
     refuse_word(flags.cache, "bench: --cache", {"hot", "rewritten"});

@@ -213,6 +213,13 @@ std::string BenchRunner::first_call(const Problem& problem, const Plan& plan) {
   return log ? tuner::ran_by_nccl(log->text()) : std::string();
 }
 
+/// What this plan's calls are timed on.
+void BenchRunner::fill_input(const Problem& problem, const Plan& plan) {
+  HostImage in(team_.comm(), team_.operands(problem, plan, 0).in, problem.bytes(), 0);
+  TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(in.data(), 0);
+  in.upload();
+}
+
 BenchHalf BenchRunner::half(const Problem& problem) {
   BenchHalf half;
   half.plan = request_.plan;
@@ -226,9 +233,10 @@ BenchHalf BenchRunner::half(const Problem& problem) {
     throw Error(Status::unsupported, "bench: " + half.plan.variant + choice_of(problem) + " cannot run this: " + reason,
                 "choose another variant or size");
   if (problem.count > 0) {
-    HostImage in(team_.comm(), team_.operands(problem, half.plan, 0).in, problem.bytes(), 0);
-    TestData(problem, DataKind::exact, team_.rank(), seed).fill_input(in.data(), 0);
-    in.upload();
+    fill_input(problem, half.plan);
+    const Plan vendor{.variant = request_.vendor};  // with buffers of its own, if it has windows
+    const bool apart = team_.operands(problem, vendor, 0).in != team_.operands(problem, half.plan, 0).in;
+    if (request_.against_vendor && apart) fill_input(problem, vendor);
     calls_.by_table = request_.by_table;
     if (team_.on_gpus()) half.ran = first_call(problem, half.plan);
   }

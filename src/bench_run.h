@@ -59,6 +59,7 @@ class BenchRunner {
   [[nodiscard]] BenchHalf half(const Problem& problem);
   [[nodiscard]] std::string choice_of(const Problem& problem) const;
   void call(const Problem& problem, const Plan& plan, const Operands& operands);
+  void fill_input(const Problem& problem, const Plan& plan);
   [[nodiscard]] std::string first_call(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back_on_gpu(const Problem& problem, const Plan& plan);
   [[nodiscard]] double back_to_back(const Problem& problem, const Plan& plan);

@@ -62,7 +62,8 @@ TeamRequest team_request(const BenchRequest& request) {
   TeamRequest team{.or_nothing = true};
   team.timeout_s = request.flags.timeout_s > 0 ? request.flags.timeout_s : timeout_from_environment(team.timeout_s);
   (request.memory == Memory::registered ? team.registered_bytes : team.staged_bytes) = room;
-  const bool windows = request.plan.variant == cuda::symmetric_choice || request.vendor == cuda::symmetric_choice;
+  const bool windows = request.plan.variant == cuda::symmetric_choice ||
+                       (request.against_vendor && request.vendor == cuda::symmetric_choice);
   if (windows && request.memory == Memory::registered) team.symmetric_bytes = room;
   return team;
 }

@@ -3,6 +3,7 @@
 /// its choices is NCCL's: NCCL_DEBUG and its like are read once, and again after ncclResetDebugInit. Windows are
 /// made of memory from ncclMemAlloc alone, by all ranks together, and must end before that memory does.
 /// `ATTUNE_EMULATED_NCCL_WINDOWS=none`: these GPUs have none; the macro FAKE_NCCL_OLD: NCCL from before there were any.
+/// `ATTUNE_EMULATED_NCCL_ZEROS=file` gets a line for every call on zeros.
 #include <nccl.h>
 #include <unistd.h>
 
@@ -96,10 +97,23 @@ void reduce(const Step& step) {
   }
 }
 
+/// Notes in the file ATTUNE_EMULATED_NCCL_ZEROS a call on inputs that hold nothing.
+void note_zeros(const Step& step) {
+  const char* name = std::getenv("ATTUNE_EMULATED_NCCL_ZEROS");
+  if (name == nullptr || step.comm->rank != 0) return;
+  const std::size_t bytes = step.count * static_cast<std::size_t>(attune::size_of(step.dtype));
+  for (int r = 0; r < step.comm->ranks; ++r) {
+    const auto* input = static_cast<const std::byte*>(step.comm->meeting.slot(r));
+    if (std::any_of(input, input + bytes, [](std::byte one) { return one != std::byte{}; })) return;
+  }
+  if (std::FILE* file = std::fopen(name, "a")) std::fprintf(file, "%zu\n", bytes), std::fclose(file);
+}
+
 void run_step(void* data) {
   const Step& step = *static_cast<Step*>(data);
   ncclComm& comm = *step.comm;
   if (!comm.meeting.barrier()) comm.error = ncclRemoteError;
+  note_zeros(step);
   if (step.receives) attune::with_dtype(step.dtype, [&]<class T>() { reduce<T>(step); });
   if (!comm.meeting.barrier()) comm.error = ncclRemoteError;
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emulated import EmulatedTest, attune, errors
 
-CELLS_FAILED, VENDOR_FAILED, UNSUPPORTED = 1, 3, 5  # exit codes
+CELLS_FAILED, NO_DEVICE, VENDOR_FAILED, UNSUPPORTED = 1, 2, 3, 5  # exit codes
 CONFIG = {
     "device": "cuda", "sizes": ["1000"], "dtypes": ["bf16"], "launch_modes": ["eager", "graph"], "blocks": [2],
     "threads": [64], "search": "exhaustive", "precision": 0.5, "budget": "10s",
@@ -136,7 +136,20 @@ class Vendor(EmulatedTest):
         self.assertEqual(process.stdout_text.count("ran symmetric/AllReduce_AGxLL_R channels 0..1"), 6, self.says(process))
         process = self.benches("-b", 4000, "-e", 4000, "--variant", "vendor", "-R", 1, ranks=2)
         self.assertEqual(process.stdout_text.count("ran tree/ll channels 0..1"), 2, self.says(process))
-        self.benches("-b", 4000, "-e", 4000, "-R", 2, "--against", "vendor", "-n", 2, ranks=2)
+        with tempfile.TemporaryDirectory(dir=".") as name:  # what is compared works on the same data
+            zeros = Path(name).resolve() / "zeros"
+            self.benches("-b", 4000, "-e", 4000, "-R", 2, "--against", "vendor", "-n", 2, "--variant", "mesh", ranks=2,
+                         ATTUNE_EMULATED_NCCL_ZEROS=str(zeros))
+            self.assertFalse(zeros.exists())
+
+    def test_windows_are_made_for_the_vendor_alone(self):
+        """Memory that NCCL does not give is missed by nobody else."""
+        for words, code in ((("--variant", "mesh"), 0), (("--table", "none"), 0), (("--variant", "vendor"), NO_DEVICE),
+                            (("--variant", "mesh", "--against", "vendor"), NO_DEVICE)):
+            process = attune("bench", "--device", "cuda", "-b", 4000, "-e", 4000, "-R", 2, *words, ranks=2,
+                             ATTUNE_EMULATED_NCCL_FAIL="ncclMemAlloc")
+            self.assertFalse(process.hung, self.says(process))
+            self.assertEqual(process.returncode, code, self.says(process))
 
     def test_fused_baselines(self):
         for row in self.sweep(FUSED, ranks=2).values():
